@@ -1,8 +1,8 @@
 """What AOTAutograd and a compiler made of a graph, taken apart so that it can be kept.
 
 Lives here: noting what AOTAutograd and inductor make while a backend runs, and the manifest of it:
-text and libraries (of graphs that run as they are `_artifact_graph`). Does not live here: running it again (`_artifact_runtime`), when it may be used
-(the native module makes the key), files.
+text and libraries. Does not live here: the text of graphs that run as they are (`_artifact_graph`),
+running it again (`_artifact_runtime`), when it may be used (the native module makes the key), files.
 
 Functions of torch's are watched from the first compilation that is to be kept, for the rest of the
 process: a backward graph may be compiled much later than its forward graph.
@@ -223,7 +223,9 @@ def _noting_graphs(stage: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(stage)
     def noted_stage(*args: Any, **kwargs: Any) -> Any:
         given = {**dict(zip(names, args, strict=False)), **kwargs}
-        forward = getattr(_unwrapped(given.get("compiled_fw_func", given.get("compiled_fw"))), _GRAPH, None)
+        forward = getattr(
+            _unwrapped(given.get("compiled_fw_func", given.get("compiled_fw"))), _GRAPH, None
+        )
         if forward is not None and _now.noting:
             _note(*_of_graphs(forward, given))
         return stage(*args, **kwargs)
@@ -279,6 +281,8 @@ def manifest(
     parts = {"forward": _half(forward, libraries)}
     if backward is not None:
         parts["backward"] = _half(backward, libraries)
+        # Only a compiler writes into what it was given.
+        facts["donates"] &= "operators" not in parts["backward"]
     if any(part["gpu"] for part in parts.values()):
         _require(state.tells_gpus(about), "a graph for a GPU that was not in use before")
     return {"facts": facts, **parts}, list(libraries.items())

@@ -1,8 +1,8 @@
 """Graphs of operators that a backend runs as they are, as text.
 
-`aot_eager` and its relatives hand AOTAutograd's graphs to no compiler: what is kept is the code that
-torch.fx writes of them. Does not live here: what AOTAutograd puts around a graph (`_artifact`,
-`_artifact_runtime`).
+`aot_eager` and its relatives hand AOTAutograd's graphs to no compiler: what is kept is the code
+that torch.fx writes of them. Does not live here: what AOTAutograd puts around a graph
+(`_artifact`, `_artifact_runtime`).
 
 Invariant: the text means the same in a process that has not imported torch's compiler; a graph of
 which that can't be said is `Declined`.
@@ -21,8 +21,8 @@ import torch
 
 from ._artifact_gpu import Declined
 
-#: Namespaces of operators that torch's own libraries define, without a module of Python's.
-_NAMESPACES = frozenset({"aten"})
+#: Namespaces of operators that are torch's own.
+_NAMESPACES = frozenset({"aten", "prims"})
 #: Modules of functions of sizes and numbers.
 _MODULES = (math, cmath, operator)
 
@@ -45,8 +45,7 @@ def told(module: Any) -> dict[str, Any]:
     from torch.fx.graph import _BoxedCodeGen
 
     graph = module.graph
-    for node in graph.nodes:
-        _only_operators(node)
+    operators = {_operator(node) for node in graph.nodes} - {None}
     before = graph._codegen
     graph.set_codegen(_BoxedCodeGen())
     try:
@@ -58,20 +57,24 @@ def told(module: Any) -> dict[str, Any]:
     for name in used & set(written.globals):
         if not _is_known(name, written.globals[name]):
             raise Declined(f"the name {name} in the code of a graph")
-    return {"operators": ast.unparse(code), "gpu": False}
+    return {"operators": sorted(operators), "code": ast.unparse(code), "gpu": False}
 
 
-def _only_operators(node: Any) -> None:
-    """Raise `Declined` for a node that is no call of an operator or of a function of numbers."""
+def _operator(node: Any) -> str | None:
+    """Return the name of the operator that a node calls, if any.
+
+    Raises `Declined` for a node that is no call of an operator or of a function of numbers.
+    """
     if node.op in ("placeholder", "output"):
-        return
+        return None
+    target = node.target
     if node.op != "call_function":
         raise Declined("a graph that holds tensors or modules")
-    if isinstance(node.target, torch._ops.OpOverload):
-        if node.target.namespace not in _NAMESPACES:
-            raise Declined(f"the operator {node.target}")
-    elif isinstance(node.target, torch._ops.HigherOrderOperator):
-        raise Declined(f"the operator {node.target}")
+    if isinstance(target, torch._ops.OpOverload) and target.namespace in _NAMESPACES:
+        return str(target)
+    if isinstance(target, (torch._ops.OpOverload, torch._ops.HigherOrderOperator)):
+        raise Declined(f"the operator {target}")
+    return None
 
 
 def _is_known(name: str, value: Any) -> bool:
@@ -82,8 +85,14 @@ def _is_known(name: str, value: Any) -> bool:
 
 
 def loaded(half: dict[str, Any]) -> Callable[[list[Any]], Sequence[Any]]:
-    """Return the function that a graph was written as."""
+    """Return the function that a graph was written as.
+
+    Raises `AttributeError` where torch has not defined an operator: some are defined by modules
+    that not every torch imports at once.
+    """
+    for name in half["operators"]:
+        operator.attrgetter(name)(torch.ops)
     scope = dict(_SCOPE)
-    exec(compile(half["operators"], "<ferrodyn artifact>", "exec"), scope)
+    exec(compile(half["code"], "<ferrodyn artifact>", "exec"), scope)
     forward = scope["forward"]
     return lambda inputs: forward(None, inputs)

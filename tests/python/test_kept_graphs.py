@@ -1,0 +1,114 @@
+"""What AOTAutograd made for `aot_eager` serves later processes, without torch's compiler."""
+
+from __future__ import annotations
+
+import pytest
+from kept_programs import printed
+
+pytestmark = [pytest.mark.own, pytest.mark.once]
+
+PROGRAM = """\
+import json, sys
+import torch
+from said_of_artifacts import said
+import ferrodyn
+
+backend = sys.argv[1]
+
+def values(*tensors):
+    return [t.detach().double().tolist() for t in tensors]
+
+torch.manual_seed(0)
+model = torch.nn.Sequential(
+    torch.nn.Linear(4, 6), torch.nn.GELU(), torch.nn.Dropout(0.4), torch.nn.BatchNorm1d(6)
+)
+compiled = ferrodyn.compile(model, backend=backend)
+results = []
+for size in 3, 5, 6:
+    y = compiled(torch.randn(size, 4))
+    # Its backward pass may run twice.
+    loss = y.square().sum()
+    loss.backward(retain_graph=True)
+    loss.backward()
+    results += values(y, *[p.grad for p in model.parameters()], *model.buffers())
+
+@ferrodyn.compile(backend=backend)
+def views(a, b):
+    a.add_(1)
+    made = torch.zeros(a.shape[0], dtype=torch.float64, device=a.device)
+    largest = torch.where(b > 0, b, float("inf")).min()
+    return a[1:], a.t(), a, largest, made - float("inf"), a.shape[0] * 2
+
+for size in 3, 4, 5:
+    a = torch.arange(size * size, dtype=torch.float32).reshape(size, size)
+    with torch.no_grad():
+        row, turned, same, *others, number = views(a, torch.linspace(-1, 1, size))
+    assert same is a and turned._base is a._base and number == 2 * size
+    row.zero_()
+    results += values(a, *others[:1]) + [str(others[1])]
+a = torch.ones(3, 3, requires_grad=True)
+made = views(a * 2, torch.ones(3))
+(made[0].sin().sum() + made[1].sum() + made[3]).backward()
+results += values(a.grad)
+loaded = [name for name in ("torch._dynamo", "torch._inductor", "sympy") if name in sys.modules]
+print(json.dumps([results, said, loaded]), flush=True)
+"""
+
+
+def in_two_processes(folder, backend):
+    program = folder / "program.py"
+    program.write_text(PROGRAM)
+    return printed(folder, program, backend), printed(folder, program, backend)
+
+
+@pytest.mark.parametrize("backend", ["aot_eager", "aot_eager_decomp_partition"])
+def test_a_second_process_computes_the_same_without_the_compiler(tmp_path, backend):
+    (first, kept, _), (second, used, loaded) = in_two_processes(tmp_path, backend)
+    assert kept == ["an artifact is kept"] * 5
+    assert used == ["an artifact is used"] * 5
+    assert second == first
+    # torch's own operators of the namespace prims import it when they run.
+    assert loaded == [] or backend != "aot_eager"
+
+
+NOT_KEPT = """\
+import json
+import torch
+from said_of_artifacts import said
+import ferrodyn
+
+@torch.library.custom_op("kept_graphs::twice", mutates_args=())
+def twice(x: torch.Tensor) -> torch.Tensor:
+    return x * 2
+
+twice.register_fake(torch.empty_like)
+x = torch.ones(3)
+for fn in (
+    lambda x: twice(x) + 1,
+    lambda x: torch.tensor([[1.0, 2.0] * 40]) + x[0],
+    lambda x: torch.cond(x.sum() > 2, lambda x: x.sin(), lambda x: x.cos(), (x,)),
+):
+    for _ in range(2):
+        ferrodyn.reset()
+        torch.testing.assert_close(ferrodyn.compile(fn, backend="aot_eager")(x), fn(x))
+
+def fn(x):
+    return x.sin() * 2
+
+# Another backend makes something else of the same graph, and so does one with another compiler.
+from torch._dynamo.backends.debugging import aot_eager
+
+for backend in ("aot_eager", "aot_eager_decomp_partition", aot_eager):
+    ferrodyn.reset()
+    torch.testing.assert_close(ferrodyn.compile(fn, backend=backend)(x), fn(x))
+print(json.dumps(said))
+"""
+
+
+def test_what_is_not_only_torchs_operators_is_compiled_again(tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text(NOT_KEPT)
+    said = printed(tmp_path, program)
+    assert "an artifact is used" not in said
+    assert said[-2:] == ["an artifact is kept"] * 2
+    assert not any("is kept" in text for text in said[:-2])
