@@ -170,6 +170,49 @@ def test_steps_of_optimizers(name, foreach):
     assert optimizer.param_groups[0].get("capturable") in (None, False)
 
 
+def trained_with(name, **options):
+    """Train a small model, compare with eager, and return the number of graphs."""
+
+    def make():
+        torch.manual_seed(0)
+        model = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 2))
+        parameters = [p for p in model.parameters() if p.ndim > 1 or name != "Muon"]
+        optimizer = getattr(torch.optim, name)(parameters, lr=0.1, **options)
+
+        def step(x):
+            optimizer.zero_grad()
+            loss = model(x).square().mean()
+            loss.backward()
+            optimizer.step()
+            return loss
+
+        return model, step
+
+    (model, step), (plain, other) = make(), make()
+    backend = known("aot_eager")
+    compiled = ferrodyn.compile(step, backend=backend)
+    for _ in range(4):
+        x = torch.randn(5, 3)
+        torch.testing.assert_close(compiled(x), other(x), rtol=1e-4, atol=1e-4)
+        for p, q in zip(model.parameters(), plain.parameters(), strict=True):
+            torch.testing.assert_close(p, q, rtol=1e-3, atol=1e-3)
+    return len(backend.graphs)
+
+
+@pytest.mark.parametrize("name", ["SGD", "Adam", "AdamW", "Muon", "RMSprop"])
+def test_a_training_step_is_compiled_once(name):
+    assert trained_with(name) == 2
+
+
+FUSED = [("SGD", {}), ("SGD", {"momentum": 0.9}), ("Adagrad", {}), ("Adam", {}), ("AdamW", {})]
+
+
+@pytest.mark.parametrize(("name", "options"), FUSED)
+def test_a_fused_step_runs_in_eager_mode(name, options):
+    assert trained_with(name, fused=True, **options) == 1
+    assert trained_with("Adam", fused=True, amsgrad=True) == 2
+
+
 class LooksFirst(torch.optim.Adam):
     """Looks at what it keeps, and makes some of it itself."""
 

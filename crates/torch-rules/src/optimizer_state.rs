@@ -14,7 +14,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 use translator::rules::{Given, Rule, RuleList};
-use translator::stop::R;
+use translator::stop::{R, Stop};
 use translator::tx::{Args, Tx};
 use variables::contexts::Effect;
 use variables::{Body, Origin, Var};
@@ -33,13 +33,36 @@ macro_rules! of_classes {
     };
 }
 
-pub(crate) const RULES: RuleList = &[(
-    MODULE,
-    of_classes!("Adadelta" "Adafactor" "Adam" "Adamax" "ASGD" "Muon" "NAdam" "RAdam" "RMSprop" "Rprop"),
-)];
+pub(crate) const RULES: RuleList = &[
+    (
+        MODULE,
+        of_classes!("Adadelta" "Adafactor" "Adam" "Adamax" "ASGD" "Muon" "NAdam" "RAdam" "RMSprop" "Rprop"),
+    ),
+    ("torch.optim.adam", &[("_fused_adam", fused as Rule)]),
+    ("torch.optim.sgd", &[("_fused_sgd", fused as Rule)]),
+    ("torch.optim.adagrad", &[("_fused_adagrad", fused as Rule)]),
+];
 
 /// An optimizer and its groups.
 type Found<'py> = (Bound<'py, PyAny>, Vec<Bound<'py, PyAny>>);
+
+/// A fused step, which torch's compilers do not take: an operation that writes to several lists has a kernel of theirs
+/// only for Adam, and that one refuses an empty list, which only `amsgrad` fills. torch's own tracer stays out as well.
+fn fused(tx: &mut Tx<'_>, _: &'static str, args: Args) -> Given {
+    if tx.runs_as_is {
+        return Ok(None);
+    }
+    if let Some(v) = args.named("amsgrad").cloned()
+        && tx.truth(&v)?
+    {
+        return Ok(None);
+    }
+    Err(Stop::brk(
+        "Fused step of an optimizer",
+        "torch's compilers do not take the operation that a fused step is, so the step runs in eager mode.",
+        "Leave out `fused=True`: the compiler fuses the operations of the step itself.",
+    ))
+}
 
 /// Makes the state if that is to be done, and leaves the call to whoever follows it.
 fn make_state(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {

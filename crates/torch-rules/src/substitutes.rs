@@ -1,5 +1,5 @@
-//! Functions that stand in the graph for operations which torch's own tracing of them, below a
-//! backend, gets wrong.
+//! Functions that stand for others: in the graph, for operations which torch's own tracing of them, below a backend,
+//! gets wrong; and in place of Python functions of torch that would be guarded on more than they depend on.
 
 use pyo3::prelude::*;
 use tensor_meta::Does;
@@ -35,6 +35,17 @@ def nonstrict(function):
         finally:
             fake_tensor_tls.allow_non_fake_inputs_override = before
     return nonstrict_trace
+
+Parameter, Tensor = torch.nn.Parameter, torch.Tensor
+inner = getattr(torch.optim.Optimizer.zero_grad, '__wrapped__', None)
+
+def zero_grad(self, set_to_none=True):
+    for group in self.param_groups:
+        for p in group['params']:
+            kind = type(p)
+            if kind is Parameter or kind is Tensor and p.is_leaf:
+                p.grad = None
+    return inner(self, set_to_none)
 ";
 
 static MODULE: OwnModule = OwnModule::new(
@@ -42,6 +53,12 @@ static MODULE: OwnModule = OwnModule::new(
     c"<ferrodyn substitutes>",
     c"ferrodyn_substitutes",
 );
+
+/// What is followed in place of `Optimizer.zero_grad()`. That asks of each gradient whether it is there before it takes
+/// it away, so the first step, which finds none, would be compiled for itself. Here they are taken away unasked.
+pub(crate) fn zero_grad(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
+    MODULE.get(py)?.getattr("zero_grad")
+}
 
 /// Makes the module of this name, where it is the one that substitutes are in.
 pub fn make_module(py: Python<'_>, name: &str) -> bool {

@@ -21,7 +21,7 @@ pub(crate) const RULES: RuleList = &[
     ),
     (
         "torch.optim.optimizer",
-        &[("Optimizer.zero_grad", undecorated as Rule)],
+        &[("Optimizer.zero_grad", zero_grad as Rule)],
     ),
     (
         "torch.utils._contextlib",
@@ -135,14 +135,23 @@ pub(crate) const RULES: RuleList = &[
     ),
 ];
 
-/// A function that torch keeps its own tracer out of, though nothing in it needs that.
-fn undecorated(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
+/// torch keeps its own tracer out of it, though nothing in it needs that.
+fn zero_grad(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     let module = tx.py.import("torch.optim.optimizer")?.into_any();
     let function = name.split('.').try_fold(module, |o, n| o.getattr(n))?;
     let Ok(inner) = function.getattr("__wrapped__") else {
         return Ok(None);
     };
-    tx.call(&Var::py(inner.unbind()), args).map(Some)
+    let takes_away = match args.named("set_to_none").or(args.pos.get(1)).cloned() {
+        Some(v) => tx.truth(&v)?,
+        None => true,
+    };
+    // Inside of a mode or a transform to take a gradient away that is not there may be seen, or break the graph.
+    let function = match takes_away && tx.outer_modes == 0 && !tx.st.vmap.is_active() {
+        true => crate::substitutes::zero_grad(tx.py)?,
+        false => inner,
+    };
+    tx.call(&Var::py(function.unbind()), args).map(Some)
 }
 
 /// A decorator's wrapper gets the decorator's name in tracebacks: that of one that was made here is

@@ -2,7 +2,7 @@
 
 import torch
 
-GRAPHS = 6
+GRAPHS = 5
 
 model = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU(), torch.nn.Linear(8, 1))
 optimizer = torch.optim.AdamW(model.parameters(), lr=1e-2)
