@@ -211,6 +211,17 @@ impl Sizes {
         }
     }
 
+    /// An expression for a size that has none for being too large, where what is equal or rounded in it as constants
+    /// makes it smaller; and what that relies on.
+    pub fn smaller(&mut self, n: SymInt) -> (Option<IntExpr>, Vec<Fact>) {
+        let (reduced, _) = self.table.smaller(n, false);
+        if let Some(expr) = reduced.and_then(|n| self.expr(n)) {
+            return (Some(expr), Vec::new());
+        }
+        let (rounded, facts) = self.table.smaller(n, true);
+        (rounded.and_then(|n| self.expr(n)), facts)
+    }
+
     fn sum(&self, terms: &[Term]) -> Option<IntExpr> {
         let mut out: Option<IntExpr> = None;
         // What is added comes before what is taken away, as people write it.

@@ -4,8 +4,9 @@
 //! width have to be constants.
 
 use super::poly::{Atom, Mono, Poly, Term};
-use super::table::{Compare, SizeTable};
+use super::table::{Compare, Fact, SizeTable};
 use super::{Asks, Size};
+use crate::types::SymInt;
 
 /// How many nodes an expression may have that is compared at each call.
 const MAX_NODES: usize = 48;
@@ -21,20 +22,79 @@ impl SizeTable {
             Some(difference) => difference,
             None => self.reduced(a)?.add(&self.reduced(b)?, -1)?,
         };
+        if let Some(()) = self.record_small(op, &difference) {
+            return Some(());
+        }
+        // What is rounded makes it large: with that as constants the rest may be small.
+        let rounded = self.rounded(&difference);
+        self.make_constant(&rounded)?;
+        if let Some(()) = self.record_small(op, &difference) {
+            return Some(());
+        }
+        let rest = self.without_shared(difference);
+        let mut atoms = Vec::new();
+        self.add_atoms(&rest.terms, &mut atoms);
+        self.make_constant(&atoms)
+    }
+
+    /// Records a fact about a difference, if it is small with what is equal and what all terms share left out.
+    fn record_small(&mut self, op: Compare, difference: &Poly) -> Option<()> {
+        let difference = self.replaced(difference.clone())?;
         let rest = self.without_shared(difference);
         let (plus, minus): (Vec<Term>, Vec<Term>) =
             rest.terms.iter().cloned().partition(|term| term.factor > 0);
-        if self.nodes(&plus) <= MAX_NODES && self.nodes(&minus) <= MAX_NODES {
-            let side = |terms: Vec<Term>| Poly { terms };
-            let minus = Poly::default().add(&side(minus), -1)?;
-            let (left, right) = (self.sized(side(plus))?, self.sized(minus)?);
-            self.record(op, left, right);
+        if self.nodes(&plus) > MAX_NODES || self.nodes(&minus) > MAX_NODES {
+            return None;
+        }
+        let side = |terms: Vec<Term>| Poly { terms };
+        let minus = Poly::default().add(&side(minus), -1)?;
+        let (left, right) = (self.sized(side(plus))?, self.sized(minus)?);
+        // It may be decided by now.
+        if left.is_known() && right.is_known() {
             return Some(());
         }
-        let mut atoms = Vec::new();
-        self.add_atoms(&rest.terms, &mut atoms);
+        self.record(op, left, right);
+        Some(())
+    }
+
+    /// A size that is too large as an expression, with what is equal left out, and what that relies on. Where `rounds`
+    /// says so, what is rounded in it is a constant as well. `None`: it stays too large, or nothing can be said of it.
+    pub fn smaller(&mut self, n: SymInt, rounds: bool) -> (Option<SymInt>, Vec<Fact>) {
+        let smaller = self.reduced_size(self.size(n), rounds);
+        (smaller, std::mem::take(&mut self.facts))
+    }
+
+    fn reduced_size(&mut self, size: Size, rounds: bool) -> Option<SymInt> {
+        if rounds {
+            let rounded = self.rounded(&self.poly(size));
+            if rounded.iter().any(|atom| self.depends_on_unknown(*atom)) {
+                return None;
+            }
+            self.make_constant(&rounded)?;
+        }
+        let reduced = self.reduced(size)?;
+        Some(self.intern(reduced, size.hint).into())
+    }
+
+    /// What is in quotients, and these.
+    fn rounded(&self, poly: &Poly) -> Vec<Atom> {
+        let (mut atoms, mut rounded) = (Vec::new(), Vec::new());
+        self.add_atoms(&poly.terms, &mut atoms);
         for atom in atoms {
-            let constant = self.sized(Poly::atom(atom))?;
+            if let Atom::Quotient(number) = atom {
+                let (a, b) = self.quotient(number);
+                self.add_atoms(a, &mut rounded);
+                self.add_atoms(b, &mut rounded);
+                rounded.push(atom);
+            }
+        }
+        rounded
+    }
+
+    /// Has atoms be the numbers that they are in this call.
+    fn make_constant(&mut self, atoms: &[Atom]) -> Option<()> {
+        for atom in atoms {
+            let constant = self.sized(Poly::atom(*atom))?;
             match atom {
                 Atom::Symbol(_) => {
                     self.record(Compare::Equal, constant, Size::known(constant.hint));
@@ -131,7 +191,6 @@ impl SizeTable {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::types::SymInt;
 
     #[test]
     fn a_large_fact_leaves_its_shared_sizes_alone() {
@@ -156,5 +215,35 @@ mod tests {
         let (is_less, facts) =
             table.scope(|| halved(width) < Size::from(n) * halved(height) * halved(width) * 8);
         assert!(is_less && facts.is_empty());
+    }
+
+    #[test]
+    fn what_is_rounded_is_a_constant_in_a_smaller_size() {
+        let mut table = SizeTable::default();
+        let [n, height, width] = [2, 56, 56].map(|n| table.symbol(n, Some(2)));
+        let padded = |n: SymInt| Size::from(n) + (7 - Size::from(n) % 7) % 7;
+        let windows = |n: SymInt| padded(n).div_floor(7);
+        let (all, _) =
+            table.scope(|| SymInt::from(Size::from(n) * windows(height) * windows(width)));
+        let (same, facts) = table.smaller(all, false);
+        assert!(same == Some(all) && facts.is_empty());
+        let (smaller, facts) = table.smaller(all, true);
+        let about = |n: SymInt| facts.iter().any(|fact| fact.left == n);
+        assert!(!about(n) && about(height) && about(width));
+        let smaller = smaller.expect("nothing in it is unknown");
+        let (is_times, facts) = table.scope(|| Size::from(smaller) == Size::from(n) * 64);
+        assert!(is_times && facts.is_empty());
+    }
+
+    #[test]
+    fn a_quotient_is_exact_where_what_is_equal_makes_it_so() {
+        let mut table = SizeTable::default();
+        let [n, height] = [2, 15].map(|n| table.symbol(n, Some(2)));
+        let ((), _) = table.scope(|| {
+            let halved = (Size::from(height) - 1).div_floor(2) + 1;
+            assert!(halved == 8);
+            let all = Size::from(n) * halved * 5;
+            assert!(all / (Size::from(n) * 8) == 5);
+        });
     }
 }

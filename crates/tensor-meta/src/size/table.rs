@@ -41,7 +41,7 @@ pub struct SizeTable {
     quotients: Vec<(Poly, Poly)>,
     exprs: Vec<(Poly, i64)>,
     index: FxHashMap<Poly, u32>,
-    facts: Vec<Fact>,
+    pub(super) facts: Vec<Fact>,
     /// symbols that facts made equal to something
     equal: Vec<(Atom, Poly)>,
     /// what the program said is not negative
@@ -275,7 +275,7 @@ impl SizeTable {
         }
     }
 
-    fn size(&self, n: SymInt) -> Size {
+    pub(super) fn size(&self, n: SymInt) -> Size {
         match n {
             SymInt::Const(n) => Size::known(n),
             SymInt::Expr(expr) => Size {
@@ -356,6 +356,12 @@ impl SizeTable {
     pub(super) fn divided(&mut self, a: Size, b: Size, hint: i64) -> Size {
         let pair = (self.poly(a), self.poly(b));
         if let Some(exact) = pair.0.divide(&pair.1) {
+            return self.intern(exact, hint);
+        }
+        if !self.equal.is_empty()
+            && let (Some(dividend), Some(divisor)) = (self.reduced(a), self.reduced(b))
+            && let Some(exact) = dividend.divide(&divisor)
+        {
             return self.intern(exact, hint);
         }
         let number = match self.quotients.iter().position(|q| *q == pair) {
@@ -442,7 +448,7 @@ impl SizeTable {
         }
     }
 
-    fn depends_on_unknown(&self, atom: Atom) -> bool {
+    pub(super) fn depends_on_unknown(&self, atom: Atom) -> bool {
         match atom {
             Atom::Symbol(number) => self.symbols[number as usize].is_unknown,
             Atom::Quotient(number) => {
@@ -496,7 +502,7 @@ impl SizeTable {
         self.replaced(self.poly(size))
     }
 
-    fn replaced(&self, poly: Poly) -> Option<Poly> {
+    pub(super) fn replaced(&self, poly: Poly) -> Option<Poly> {
         // Each is replaced by smaller ones.
         let mut equal: Vec<_> = self.equal.iter().collect();
         equal.sort_by_key(|e| std::cmp::Reverse(e.0));

@@ -148,8 +148,18 @@ impl Tx<'_> {
             Some(IntExpr::Const(n)) => self.int(n),
             Some(expr) => Var::Int(Rc::new(IntVar { expr, value })),
             None => {
-                self.fix_size(n);
-                self.int(value)
+                let (smaller, facts) = self.log.sizes.smaller(n);
+                for fact in facts {
+                    self.guard_fact(fact);
+                }
+                match smaller {
+                    Some(IntExpr::Const(n)) => self.int(n),
+                    Some(expr) => Var::Int(Rc::new(IntVar { expr, value })),
+                    None => {
+                        self.fix_size(n);
+                        self.int(value)
+                    }
+                }
             }
         })
     }
