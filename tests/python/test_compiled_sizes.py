@@ -310,3 +310,30 @@ def test_a_count_that_is_negative_raises_what_eager_raises():
     with pytest.raises(RuntimeError) as found:
         compiled(torch.tensor([-2, -3]))
     assert str(found.value) == str(eager.value)
+
+
+def windows(x):
+    """Partition a padded image, as models with windows do, and attend in each."""
+    x = torch.nn.functional.avg_pool2d(x, 2).permute(0, 2, 3, 1)
+    _, height, width, channels = x.shape
+    x = torch.nn.functional.pad(x, (0, 0, 0, (7 - width % 7) % 7, 0, (7 - height % 7) % 7))
+    x = x.view(-1, x.shape[1] // 7, 7, x.shape[2] // 7, 7, channels)
+    x = x.permute(0, 1, 3, 2, 4, 5).contiguous().view(-1, 49, channels)
+    count, length, channels = x.shape
+    x = x.reshape(count, length, 2, channels // 2)
+    return x @ x.transpose(-2, -1), count
+
+
+def halved(x):
+    """Flatten what strided operations leave, and split it into heads."""
+    for _ in range(5):
+        x = torch.nn.functional.avg_pool2d(x, 3, 2, 1)
+    batch, length, channels = (x := x.flatten(2).transpose(1, 2)).shape
+    return x.reshape(batch, length, 2, -1).permute(0, 2, 1, 3) * 2
+
+
+@pytest.mark.parametrize("fn", [windows, halved])
+@pytest.mark.parametrize("backend", ["eager", BACKEND])
+def test_the_batch_stays_a_symbol_behind_what_is_rounded(fn, backend):
+    calls = [(torch.randn(n, 4, 96, 64),) for n in (3, 2, 5, 7)]
+    assert graphs_of(fn, calls, backend, dynamic=True) == 1

@@ -125,6 +125,42 @@ impl SizeTable {
         rest.multiply(&others).unwrap_or(difference)
     }
 
+    /// A dividend and a divisor without what is above zero in all of their terms: the rounded quotient is the same.
+    pub(super) fn cancelled(&self, dividend: &Poly, divisor: &Poly) -> Option<(Poly, Poly)> {
+        let gcd = |mut a: u64, mut b: u64| {
+            while b != 0 {
+                (a, b) = (b, a % b);
+            }
+            a
+        };
+        let terms = || dividend.terms.iter().chain(&divisor.terms);
+        let number = terms().fold(0, |all, term| gcd(all, term.factor.unsigned_abs()));
+        let mut shared = divisor.factored().0;
+        shared.retain(|(atom, power)| {
+            let in_term = |term: &Term| {
+                let found = term.atoms.iter().find(|a| a.0 == *atom);
+                found.map_or(0, |a| a.1)
+            };
+            *power = terms().map(in_term).min().unwrap_or(0);
+            *power > 0
+                && self
+                    .range_of(*atom, Asks::Rule)
+                    .0
+                    .is_some_and(|least| least > 0)
+        });
+        if shared.is_empty() {
+            return None;
+        }
+        let factor = i64::try_from(number).ok().filter(|n| *n > 0)?;
+        let by = Poly {
+            terms: vec![Term {
+                factor,
+                atoms: shared,
+            }],
+        };
+        Some((dividend.divide(&by)?, divisor.divide(&by)?))
+    }
+
     /// How many nodes a sum has as an expression.
     fn nodes(&self, terms: &[Term]) -> usize {
         let of_term = |term: &Term| {
@@ -245,5 +281,17 @@ mod tests {
             let all = Size::from(n) * halved * 5;
             assert!(all / (Size::from(n) * 8) == 5);
         });
+    }
+
+    #[test]
+    fn what_a_dividend_and_a_divisor_share_cancels() {
+        let mut table = SizeTable::default();
+        let [n, channels, height] = [3, 4, 15].map(|n| table.symbol(n, Some(2)));
+        let (is_whole, facts) = table.scope(|| {
+            assert!((Size::from(height) - 1).div_floor(2) == 7);
+            let all = Size::from(n) * Size::from(channels) * 6;
+            all % (Size::from(n) * 12) == 0
+        });
+        assert!(is_whole && !facts.iter().any(|fact| fact.left == n || fact.right == n));
     }
 }

@@ -354,15 +354,20 @@ impl SizeTable {
 
     /// `a / b`, rounded down, of a positive `b`.
     pub(super) fn divided(&mut self, a: Size, b: Size, hint: i64) -> Size {
-        let pair = (self.poly(a), self.poly(b));
+        let mut pair = (self.poly(a), self.poly(b));
         if let Some(exact) = pair.0.divide(&pair.1) {
             return self.intern(exact, hint);
         }
         if !self.equal.is_empty()
             && let (Some(dividend), Some(divisor)) = (self.reduced(a), self.reduced(b))
-            && let Some(exact) = dividend.divide(&divisor)
         {
-            return self.intern(exact, hint);
+            if let Some(exact) = dividend.divide(&divisor) {
+                return self.intern(exact, hint);
+            }
+            // What cancels in them is a size that the quotient does not depend on.
+            if let Some(cancelled) = self.cancelled(&dividend, &divisor) {
+                pair = cancelled;
+            }
         }
         let number = match self.quotients.iter().position(|q| *q == pair) {
             Some(at) => at,
