@@ -125,8 +125,21 @@ impl SizeTable {
         rest.multiply(&others).unwrap_or(difference)
     }
 
+    /// A dividend and a divisor whose rounded quotient is the same, by what facts made equal: the second divides the
+    /// first there, or they share a size that the quotient does not depend on.
+    pub(super) fn simpler_quotient(&self, a: Size, b: Size) -> Option<(Poly, Poly)> {
+        let (plain, dividend, divisor) = (self.poly(a), self.reduced(a)?, self.reduced(b)?);
+        if plain == dividend && self.poly(b) == divisor {
+            return None;
+        }
+        match dividend.divide(&divisor) {
+            Some(_) => Some((dividend, divisor)),
+            None => self.cancelled(&dividend, &divisor),
+        }
+    }
+
     /// A dividend and a divisor without what is above zero in all of their terms: the rounded quotient is the same.
-    pub(super) fn cancelled(&self, dividend: &Poly, divisor: &Poly) -> Option<(Poly, Poly)> {
+    fn cancelled(&self, dividend: &Poly, divisor: &Poly) -> Option<(Poly, Poly)> {
         let gcd = |mut a: u64, mut b: u64| {
             while b != 0 {
                 (a, b) = (b, a % b);

@@ -358,16 +358,11 @@ impl SizeTable {
         if let Some(exact) = pair.0.divide(&pair.1) {
             return self.intern(exact, hint);
         }
-        if !self.equal.is_empty()
-            && let (Some(dividend), Some(divisor)) = (self.reduced(a), self.reduced(b))
-        {
-            if let Some(exact) = dividend.divide(&divisor) {
-                return self.intern(exact, hint);
-            }
-            // What cancels in them is a size that the quotient does not depend on.
-            if let Some(cancelled) = self.cancelled(&dividend, &divisor) {
-                pair = cancelled;
-            }
+        if let Some(simpler) = self.simpler_quotient(a, b) {
+            pair = simpler;
+        }
+        if let Some(exact) = pair.0.divide(&pair.1) {
+            return self.intern(exact, hint);
         }
         let number = match self.quotients.iter().position(|q| *q == pair) {
             Some(at) => at,
