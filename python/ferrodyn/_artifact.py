@@ -1,8 +1,9 @@
 """What AOTAutograd and a compiler made of a graph, taken apart so that it can be kept.
 
 Lives here: noting what AOTAutograd and inductor make while a backend runs, and the manifest of it:
-text and libraries. Does not live here: the text of graphs that run as they are (`_artifact_graph`),
-running it again (`_artifact_runtime`), when it may be used (the native module makes the key), files.
+text and libraries. Does not live here: the text of graphs that run as they are
+(`_artifact_graph`), running it again (`_artifact_runtime`), when it may be used (the native module
+makes the key), files.
 
 Functions of torch's are watched from the first compilation that is to be kept, for the rest of the
 process: a backward graph may be compiled much later than its forward graph.
