@@ -1,7 +1,7 @@
 """What a kept capture names is found again in another process, and told by its content.
 
 Operators, functions with caches and closures, what is registered with abstract classes, weak
-references, named tuples.
+references, named tuples, modules of Ferrodyn's own that the process has not made yet.
 """
 
 from __future__ import annotations
@@ -51,10 +51,11 @@ class Model(torch.nn.Module):
         self.tied = weakref.ref(self.first)
 
 model = Model()
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
 """
 
 PROGRAM = """\
-import collections, json, logging, sys, numpy, torch
+import collections, functools, json, logging, sys, numpy, torch
 import ferrodyn
 import library
 
@@ -100,7 +101,23 @@ def scaled(x, number=numpy.float64(2.5)):
 def pair(x):
     return library.Pair(x + 1, x * 2)
 
-x = torch.arange(3.0)
+def hooked(x):
+    y = x * 2
+    y.register_hook(lambda gradient: gradient * 3)
+    return y.sin()
+
+def compared(x):
+    for number in sorted([3, 1, 2], key=functools.cmp_to_key(lambda a, b: b - a)):
+        x = x * number + 1
+    return x
+
+def without_gradients(x):
+    for parameter in library.model.parameters():
+        parameter.grad = torch.ones(3)
+    library.optimizer.zero_grad()
+    return x * library.model.first
+
+x = torch.arange(3.0, requires_grad=True)
 function = globals()[sys.argv[1]]
 compiled = ferrodyn.compile(function, backend="eager")
 as_lists = lambda y: torch.stack(list(y)).tolist()
@@ -118,6 +135,9 @@ CHANGES: dict[str, list[tuple[str, str]]] = {
     "reference": [("weakref.ref(self.first)", "weakref.ref(self.second)")],
     "numbers": [],
     "scaled": [],
+    "hooked": [],
+    "compared": [],
+    "without_gradients": [],
     "pair": [('"first second"', '"second first"')],
 }
 

@@ -2,8 +2,7 @@
 
 use guards::{GuardKind, SourceId};
 use pyo3::prelude::*;
-use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyComplex, PyDict, PyFloat, PyInt, PyModule, PyString, PyTuple, PyType};
+use pyo3::types::{PyComplex, PyDict, PyFloat, PyInt, PyString, PyTuple, PyType};
 use translator::rules::{Given, Rule, RuleList, value};
 use translator::stop::{R, Stop};
 use translator::tx::{Args, Flow, Tx};
@@ -190,23 +189,17 @@ class Key:
         return self.compare(self.obj, other.obj) >= 0
 ";
 
-static KEYS: PyOnceLock<Obj> = PyOnceLock::new();
+variables::own_module! { pub(crate) static KEYS = (COMPARISON_KEY,
+c"<ferrodyn cmp_to_key>",
+c"ferrodyn_cmp_to_key"); }
 
 fn cmp_to_key(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     let f = tx.by_name(name, args, &["mycmp"], 1, 1)?;
     let Some(f) = f.into_iter().next().flatten() else {
         return Ok(None);
     };
-    let make = KEYS.get_or_try_init(tx.py, || -> PyResult<Obj> {
-        let m = PyModule::from_code(
-            tx.py,
-            COMPARISON_KEY,
-            c"<ferrodyn cmp_to_key>",
-            c"ferrodyn_cmp_to_key",
-        )?;
-        Ok(m.getattr("cmp_to_key")?.unbind())
-    })?;
-    let make = Var::py(make.clone_ref(tx.py));
+    let make = KEYS.get(tx.py)?.getattr("cmp_to_key")?;
+    let make = Var::py(make.unbind());
     tx.call(&make, Args::pos(vec![f])).map(Some)
 }
 

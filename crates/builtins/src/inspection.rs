@@ -6,7 +6,6 @@
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyType};
-use translator::own_module::OwnModule;
 use translator::rules::{Given, Rule, RuleList, value};
 use translator::stop::R;
 use translator::tx::{Args, Tx};
@@ -29,8 +28,7 @@ def has(found):
     return has_the_same_subclasses
 ";
 
-static SUBCLASSES_MODULE: OwnModule =
-    OwnModule::new(SUBCLASSES, c"<ferrodyn subclasses>", c"ferrodyn_subclasses");
+variables::own_module! { static SUBCLASSES_MODULE = (SUBCLASSES, c"<ferrodyn derived>", c"ferrodyn_derived"); }
 
 /// `class.__subclasses__()`, guarded to be the same classes.
 ///

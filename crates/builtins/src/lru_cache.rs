@@ -6,7 +6,7 @@
 
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyModule, PyType};
+use pyo3::types::PyType;
 use translator::rules::{Given, Rule, RuleList};
 use translator::tx::{Args, Tx};
 use variables::{Obj, Var};
@@ -95,15 +95,15 @@ class Cached:
 Cached.__name__ = 'functools._lru_cache_wrapper'
 ";
 
+variables::own_module! { pub(crate) static MODULE = (CACHED, c"<ferrodyn lru_cache>", c"ferrodyn_lru_cache"); }
+
 static CLASS: PyOnceLock<Obj> = PyOnceLock::new();
 
 fn make(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     let parts = ["user_function", "maxsize", "typed", "cache_info_type"];
     let parts = tx.by_name(name, args, &parts, 4, 4)?;
     let class = CLASS.get_or_try_init(tx.py, || -> PyResult<Obj> {
-        let (file, module) = (c"<ferrodyn lru_cache>", c"ferrodyn_lru_cache");
-        let module = PyModule::from_code(tx.py, CACHED, file, module)?;
-        Ok(module.getattr("Cached")?.unbind())
+        Ok(MODULE.get(tx.py)?.getattr("Cached")?.unbind())
     })?;
     let bound = class
         .bind(tx.py)

@@ -3,7 +3,6 @@
 //! They wait until the graph has run (see `deferred`), or break it.
 
 use pyo3::prelude::*;
-use translator::own_module::OwnModule;
 use translator::raw::derives_from;
 use translator::rules::{Given, Rule, RuleList, value};
 use translator::stop::Stop;
@@ -158,8 +157,7 @@ def isEnabledFor(self, level):
     return level >= self.getEffectiveLevel()
 ";
 
-static LEVEL_FUNCTIONS: OwnModule =
-    OwnModule::new(LEVELS, c"<ferrodyn logging>", c"ferrodyn_logging");
+variables::own_module! { static LEVEL_FUNCTIONS = (LEVELS, c"<ferrodyn logging>", c"ferrodyn_logging"); }
 
 fn level_function(tx: &mut Tx<'_>, name: &str, args: Args) -> Given {
     let function = LEVEL_FUNCTIONS.get(tx.py)?.getattr(name)?.unbind();

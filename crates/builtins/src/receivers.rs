@@ -11,7 +11,6 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 use pyo3::types::{PyCFunction, PyModule};
 use translator::library::is_library;
-use translator::own_module::OwnModule;
 use translator::stop::{R, Stop};
 use translator::tx::{Args, Tx};
 use variables::Var;
@@ -45,7 +44,7 @@ def filters(owner):
     return [getattr(f, 'filter', f) for f in owner.filters]
 ";
 
-static RECEIVERS: OwnModule = OwnModule::new(CODE, c"<ferrodyn output>", c"ferrodyn_output");
+variables::own_module! { static RECEIVERS = (CODE, c"<ferrodyn output>", c"ferrodyn_output"); }
 
 /// A break where code of the program gets what is written to a stream; `None` is `sys.stdout`.
 pub(crate) fn of_stream(tx: &mut Tx<'_>, stream: Option<Var>) -> R<()> {

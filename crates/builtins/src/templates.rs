@@ -6,7 +6,6 @@
 
 use pyo3::prelude::*;
 use pyo3::types::PyType;
-use translator::own_module::OwnModule;
 use translator::rules::TemplatePart;
 use translator::stop::R;
 use translator::tx::{Args, Flow, Tx};
@@ -82,7 +81,7 @@ Interpolation.__name__ = 'string.templatelib.Interpolation'
 Template.__name__ = 'string.templatelib.Template'
 ";
 
-static MODULE: OwnModule = OwnModule::new(CLASSES, c"<ferrodyn templates>", c"ferrodyn_templates");
+variables::own_module! { static MODULE = (CLASSES, c"<ferrodyn templates>", c"ferrodyn_templates"); }
 
 fn name_of(part: TemplatePart) -> &'static str {
     match part {

@@ -147,7 +147,9 @@ impl<'py> Frame<'_, 'py> {
             Place::TypeOf(source) => Some(self.read(*source)?.get_type().into_any()),
             Place::OwnCode => Some(self.around.own.clone().into_any()),
             // A module of this package's may not have been made yet.
-            Place::Named(root, _) if (self.around.make_module)(py, root) => reach::find(py, place),
+            Place::Module(root) | Place::Namespace(root) | Place::Named(root, _) => {
+                (self.around.make_module)(py, root).then(|| reach::find(py, place))?
+            }
             Place::OwnGlobals => self.reader.step(py, &Source::Globals, None, &mut |_| None),
             _ => None,
         })

@@ -452,11 +452,11 @@ pub(crate) fn find_in<'py>(
             let args = value_of(py, args).ok()?.cast_into::<PyTuple>().ok()?;
             class.call1(args).ok()
         }
-        Place::Module(name) => module(py, name),
-        Place::Namespace(name) => {
-            let module = module(py, name)?;
-            Some(module.cast::<PyModule>().ok()?.dict().into_any())
-        }
+        Place::Module(name) => module(py, name).or_else(|| of_frame(place)),
+        Place::Namespace(name) => match module(py, name) {
+            Some(module) => Some(module.cast::<PyModule>().ok()?.dict().into_any()),
+            None => of_frame(place),
+        },
         Place::Named(root, path) => walk(py, root, path).or_else(|| of_frame(place)),
         Place::Operator(namespace, name, overload) => {
             operator::find(py, namespace, name, overload.as_deref())

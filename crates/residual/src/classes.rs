@@ -10,7 +10,6 @@ use bytecode::op::LocalIdx;
 use fx_graph::{NodeId, Target};
 use guards::SourceId;
 use pyo3::types::PyAnyMethods;
-use translator::own_module::OwnModule;
 use translator::stop::{R, Stop};
 use translator::tx::GraphInput;
 use variables::Obj;
@@ -54,7 +53,7 @@ def asking_no_class(method):
 size, stride = asking_no_class(TensorBase.size), asking_no_class(TensorBase.stride)
 ";
 
-static MODULE: OwnModule = OwnModule::new(READING, c"<ferrodyn sizes>", c"ferrodyn_sizes");
+variables::own_module! { static MODULE = (READING, c"<ferrodyn sizes>", c"ferrodyn_sizes"); }
 
 impl Emitter<'_, '_> {
     /// What reads a size or stride (`name` is the method's) of the tensor that a source yields.

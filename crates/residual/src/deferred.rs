@@ -10,7 +10,6 @@ use bytecode::Location;
 use bytecode::op::Op;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
-use translator::own_module::OwnModule;
 use translator::stop::{R, Stop};
 use variables::{CallFrame, DeferredCall, Obj};
 
@@ -33,7 +32,7 @@ def outer(chain, i, function, pos, kw): return chain[i](chain, i + 1, function, 
 def inner(chain, i, function, pos, kw): return function(*pos, **kw)
 ";
 
-static TEMPLATES: OwnModule = OwnModule::new(FRAMES, c"<ferrodyn frames>", c"ferrodyn_frames");
+variables::own_module! { static TEMPLATES = (FRAMES, c"<ferrodyn frames>", c"ferrodyn_frames"); }
 
 impl Emitter<'_, '_> {
     /// Makes what waiting calls need available.

@@ -11,7 +11,6 @@ use fx_graph::NodeId;
 use guards::GuardKind;
 use pyo3::prelude::*;
 use tensor_meta::{Alias, Inferred, TensorMeta};
-use translator::own_module::OwnModule;
 use translator::stop::{R, Stop};
 use translator::torch_ops::emit::Callee;
 use translator::tx::{Args, Flow, Tx};
@@ -56,8 +55,7 @@ def function(cls, objects):
     return apply
 ";
 
-static CONTEXT_MODULE: OwnModule =
-    OwnModule::new(CONTEXT, c"<ferrodyn context>", c"ferrodyn_context");
+variables::own_module! { static CONTEXT_MODULE = (CONTEXT, c"<ferrodyn context>", c"ferrodyn_context"); }
 
 /// A result of `forward`.
 enum Out {

@@ -8,7 +8,6 @@ use fx_graph::NodeId;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict};
 use tensor_meta::Inferred;
-use translator::own_module::OwnModule;
 use translator::rules::{Given, Rule, RuleList};
 use translator::stop::{R, Stop};
 use translator::torch_ops::args::NodeArgs;
@@ -42,8 +41,7 @@ def function(given, options):
 /// What breaks where the function is not captured.
 const WHAT: &str = "torch.utils.checkpoint";
 
-static MODULE: OwnModule =
-    OwnModule::new(FUNCTION, c"<ferrodyn checkpoint>", c"ferrodyn_checkpoint");
+variables::own_module! { static MODULE = (FUNCTION, c"<ferrodyn checkpoint>", c"ferrodyn_checkpoint"); }
 
 pub(crate) const RULES: RuleList = &[(
     "torch.utils.checkpoint",

@@ -9,7 +9,6 @@
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use torch_abi::names::FUNCTIONAL_COLLECTIVES as FUNCTIONAL;
-use translator::own_module::OwnModule;
 use translator::rules::{Given, value};
 use translator::stop::R;
 use translator::tx::{Args, Tx};
@@ -29,8 +28,7 @@ def name_of(group):
     return group.group_name
 ";
 
-static MODULE: OwnModule =
-    OwnModule::new(FUNCTION, c"<ferrodyn collectives>", c"ferrodyn_collectives");
+variables::own_module! { static MODULE = (FUNCTION, c"<ferrodyn collectives>", c"ferrodyn_collectives"); }
 
 /// Where it has those that programs call, and what they ask of groups.
 const PLAIN: &str = "torch.distributed.distributed_c10d";

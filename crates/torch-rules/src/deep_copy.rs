@@ -6,7 +6,6 @@
 use guards::{GuardKind, Key, Source, SourceId};
 use pyo3::prelude::*;
 use tensor_meta::Alias;
-use translator::own_module::OwnModule;
 use translator::raw::instance_dict;
 use translator::stop::{R, Stop};
 use translator::tx::{Args, Flow, Tx};
@@ -27,7 +26,7 @@ def __deepcopy__(self, memo):
     return made
 ";
 
-static MODULE: OwnModule = OwnModule::new(PLAIN, c"<ferrodyn deepcopy>", c"ferrodyn_deepcopy");
+variables::own_module! { static MODULE = (PLAIN, c"<ferrodyn deepcopy>", c"ferrodyn_deepcopy"); }
 
 /// `tensor.__deepcopy__(memo)`; the tensor comes first among the arguments.
 ///

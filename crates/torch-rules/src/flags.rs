@@ -6,7 +6,6 @@
 use fx_graph::Arg;
 use pyo3::prelude::*;
 use torch_abi::names;
-use translator::own_module::OwnModule;
 use translator::rules::{Given, Rule, RuleList};
 use translator::stop::R;
 use translator::tx::{Args, Tx};
@@ -35,7 +34,7 @@ def sdpa_kernel(backends):
         attention._sdpa_kernel(chosen)
 ";
 
-static MODULE: OwnModule = OwnModule::new(CONTEXT, c"<ferrodyn attention>", c"ferrodyn_attention");
+variables::own_module! { static MODULE = (CONTEXT, c"<ferrodyn attention>", c"ferrodyn_attention"); }
 
 fn sdpa_kernel(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     let given = tx.by_name(name, args, &["backends", "set_priority"], 1, 2)?;

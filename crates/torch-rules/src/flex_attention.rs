@@ -11,7 +11,6 @@ use pyo3::types::{PyDict, PyTuple};
 use rustc_hash::FxHashMap;
 use tensor_meta::Inferred;
 use torch_abi::names::FLEX_ATTENTION;
-use translator::own_module::OwnModule;
 use translator::rules::{Given, Rule, RuleList};
 use translator::stop::{R, Stop};
 use translator::torch_ops::emit::Callee;
@@ -44,11 +43,9 @@ def function(op, is_first, block, places, buffers, scale, options):
     return flex_attention
 ";
 
-static MODULE: OwnModule = OwnModule::new(
-    FUNCTION,
-    c"<ferrodyn flex attention>",
-    c"ferrodyn_flex_attention",
-);
+variables::own_module! { static MODULE = (FUNCTION,
+c"<ferrodyn flex attention>",
+c"ferrodyn_flex_attention"); }
 
 const PATH: &str = "torch.nn.attention.flex_attention.flex_attention";
 

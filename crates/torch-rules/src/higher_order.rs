@@ -15,7 +15,6 @@ use rustc_hash::FxHashSet;
 use tensor_meta::{Alias, DType, Inferred, SymInt, TensorMeta};
 use torch_abi::contexts::changes_context;
 use torch_abi::names;
-use translator::own_module::OwnModule;
 use translator::rules::{Given, Rule, RuleList};
 use translator::state::OnReturn;
 use translator::stop::{R, Stop};
@@ -112,11 +111,9 @@ def function(kind, op, places, counts):
     return higher_order
 ";
 
-static MODULE: OwnModule = OwnModule::new(
-    FUNCTION,
-    c"<ferrodyn higher order>",
-    c"ferrodyn_higher_order",
-);
+variables::own_module! { static MODULE = (FUNCTION,
+c"<ferrodyn higher order>",
+c"ferrodyn_higher_order"); }
 
 pub(crate) const RULES: RuleList = &[
     (

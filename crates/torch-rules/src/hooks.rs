@@ -12,7 +12,6 @@ use fx_graph::{Arg, NodeData, OpKind};
 use pyo3::prelude::*;
 use tensor_meta::{Alias, Inferred, TensorMeta};
 use torch_abi::names;
-use translator::own_module::OwnModule;
 use translator::rules::{Given, Rule, RuleList, value};
 use translator::stop::{R, Stop};
 use translator::torch_ops::emit::Callee;
@@ -39,7 +38,7 @@ def remove_hook(handle):
     handle.remove()
 ";
 
-static MODULE: OwnModule = OwnModule::new(FUNCTIONS, c"<ferrodyn hooks>", c"ferrodyn_hooks");
+variables::own_module! { static MODULE = (FUNCTIONS, c"<ferrodyn hooks>", c"ferrodyn_hooks"); }
 
 const WHAT: &str = "Tensor.register_hook";
 

@@ -9,8 +9,7 @@ use std::collections::HashMap;
 
 use bytecode::op::Op;
 use pyo3::prelude::*;
-use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyDict, PyFloat, PyInt, PyList, PyModule, PyTuple, PyType};
+use pyo3::types::{PyDict, PyFloat, PyInt, PyList, PyTuple, PyType};
 use torch_abi::contexts::modes_see_operations;
 use translator::raw::type_lookup;
 use translator::stop::{R, Stop};
@@ -53,7 +52,7 @@ def told_to_mode(function, args, kwargs):
         return told(function, args, kwargs)
 ";
 
-static ASKED: PyOnceLock<Obj> = PyOnceLock::new();
+variables::own_module! { pub(crate) static MODULE = (STAND_INS, c"<ferrodyn stand-ins>", c"ferrodyn_stand_ins"); }
 
 /// What a call tells a mode that is in force.
 pub(crate) enum Told {
@@ -260,13 +259,7 @@ fn passes_keywords(tx: &Tx<'_>) -> Option<bool> {
 }
 
 fn stand_ins<'py>(tx: &Tx<'py>) -> PyResult<Bound<'py, PyAny>> {
-    let py = tx.py;
-    let module = ASKED.get_or_try_init(py, || -> PyResult<Obj> {
-        let file = c"<ferrodyn stand-ins>";
-        let module = PyModule::from_code(py, STAND_INS, file, c"ferrodyn_stand_ins")?;
-        Ok(module.into_any().unbind())
-    })?;
-    Ok(module.bind(py).clone())
+    MODULE.get(tx.py)
 }
 
 /// What stands for a value in a call that only asks who answers it; `None` where nothing does.

@@ -12,7 +12,6 @@ use guards::{GuardKind, SourceId};
 use pyo3::prelude::*;
 use tensor_meta::{Inferred, TensorMeta};
 use torch_abi::TorchAbi;
-use translator::own_module::OwnModule;
 use translator::stop::{R, Stop};
 use translator::tx::Tx;
 use variables::state::Wrapper;
@@ -38,7 +37,7 @@ def is_as_viewed(tensor):
     return again.__tensor_flatten__()[0] == tensor.__tensor_flatten__()[0]
 ";
 
-static MODULE: OwnModule = OwnModule::new(SIZES, c"<ferrodyn ragged>", c"ferrodyn_ragged");
+variables::own_module! { static MODULE = (SIZES, c"<ferrodyn ragged>", c"ferrodyn_ragged"); }
 
 /// One from outside; `None` where it is left to eager mode.
 ///

@@ -14,7 +14,6 @@ use pyo3::prelude::*;
 use pyo3::types::PyType;
 use tensor_meta::{Alias, Inferred, TensorMeta};
 use torch_abi::names;
-use translator::own_module::OwnModule;
 use translator::raw::type_lookup;
 use translator::rules::{Given, Rule, RuleList, value};
 use translator::stop::{R, Stop};
@@ -57,8 +56,7 @@ def make_subclass_of(cls):
     return make_subclass
 ";
 
-static MODULE: OwnModule =
-    OwnModule::new(FUNCTION, c"<ferrodyn subclasses>", c"ferrodyn_subclasses");
+variables::own_module! { static MODULE = (FUNCTION, c"<ferrodyn subclasses>", c"ferrodyn_subclasses"); }
 
 pub(crate) const RULES: RuleList = &[
     (

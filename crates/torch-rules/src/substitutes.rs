@@ -3,7 +3,6 @@
 
 use pyo3::prelude::*;
 use tensor_meta::Does;
-use translator::own_module::OwnModule;
 use translator::stop::R;
 use translator::tx::Tx;
 use variables::Obj;
@@ -48,21 +47,14 @@ def zero_grad(self, set_to_none=True):
     return inner(self, set_to_none)
 ";
 
-static MODULE: OwnModule = OwnModule::new(
-    FUNCTIONS,
-    c"<ferrodyn substitutes>",
-    c"ferrodyn_substitutes",
-);
+variables::own_module! { static MODULE = (FUNCTIONS,
+c"<ferrodyn substitutes>",
+c"ferrodyn_substitutes"); }
 
 /// What is followed in place of `Optimizer.zero_grad()`. That asks of each gradient whether it is there before it takes
 /// it away, so the first step, which finds none, would be compiled for itself. Here they are taken away unasked.
 pub(crate) fn zero_grad(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
     MODULE.get(py)?.getattr("zero_grad")
-}
-
-/// Makes the module of this name, where it is the one that substitutes are in.
-pub fn make_module(py: Python<'_>, name: &str) -> bool {
-    MODULE.is_called(name) && MODULE.get(py).is_ok()
 }
 
 /// What stands in the graph for a function with this path, where something does.

@@ -13,7 +13,6 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyList, PyTuple};
 use torch_abi::names;
 use translator::call::Callee as Function;
-use translator::own_module::OwnModule;
 use translator::rules::{Given, Rule, RuleList};
 use translator::stop::{R, Stop};
 use translator::torch_ops::emit::Callee;
@@ -154,8 +153,7 @@ def pulling(given, options):
     return pullback, found
 ";
 
-pub(crate) static MODULE: OwnModule =
-    OwnModule::new(FUNCTION, c"<ferrodyn transforms>", c"ferrodyn_transforms");
+variables::own_module! { pub(crate) static MODULE = (FUNCTION, c"<ferrodyn transforms>", c"ferrodyn_transforms"); }
 static JACOBIANS: PyOnceLock<Vec<(Obj, &'static str)>> = PyOnceLock::new();
 
 pub(crate) const TRANSFORMS: &str = names::EAGER_TRANSFORMS;

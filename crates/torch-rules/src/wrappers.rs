@@ -16,7 +16,6 @@ use pyo3::types::{PyBool, PyDict, PyTuple, PyType};
 use tensor_meta::TensorMeta;
 use translator::attr::Descriptor;
 use translator::library::is_library;
-use translator::own_module::OwnModule;
 use translator::raw::{dict_get, instance_dict, type_lookup};
 use translator::rules::Given;
 use translator::stop::{R, Stop};
@@ -115,7 +114,7 @@ pub(crate) type HeldTensor<'py> = (Arc<str>, Bound<'py, PyAny>, Source);
 /// The tensors that one holds, by name.
 pub(crate) type Parts = Vec<(Arc<str>, Held)>;
 
-static MODULE: OwnModule = OwnModule::new(GUARD, c"<ferrodyn wrappers>", c"ferrodyn_wrappers");
+variables::own_module! { static MODULE = (GUARD, c"<ferrodyn wrappers>", c"ferrodyn_wrappers"); }
 
 /// A wrapper subclass's tensor from outside; `None` for a class that is left to plain Python.
 ///

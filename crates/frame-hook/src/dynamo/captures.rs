@@ -296,7 +296,7 @@ impl<'py> Compilation<'_, 'py> {
             template: &request.code,
             own: &own.code,
             read_line: reasons::read_line,
-            make_module: torch_rules::substitutes::make_module,
+            make_module: variables::own_module::make,
         };
         let loaded = Loaded::bind(py, bytes, &reader, &around)?;
         if loaded.broken.is_some() {
@@ -730,4 +730,20 @@ fn beyond(tx: &Tx<'_>, before: &Before) -> Option<String> {
         Some(format!("it depends on {what}, another in each process"))
     };
     found.map(|reason| reason.1.to_owned()).or_else(of_process)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use variables::own_module;
+
+    /// In this crate all those are linked that define modules of our own.
+    #[test]
+    fn modules_of_our_own_have_names_of_their_own() {
+        let names: Vec<_> = own_module::names().collect();
+        assert!(names.contains(&c"ferrodyn_hooks"), "{names:?}");
+        assert!(names.contains(&c"ferrodyn_output"), "{names:?}");
+        assert_eq!(names.iter().collect::<BTreeSet<_>>().len(), names.len());
+    }
 }

@@ -12,7 +12,6 @@ use tensor_meta::TensorMeta;
 use torch_abi::TorchAbi;
 use variables::{IntVar, Obj, TensorInput, TensorVar, Var};
 
-use crate::own_module::OwnModule;
 use crate::raw::{dict_get, instance_dict};
 use crate::stop::{R, Stop};
 use crate::tx::{GraphInput, IntInput, Tx};
@@ -49,7 +48,7 @@ def within(tensor, marked):
     return set(getattr(tensor, '_dynamo_dynamic_indices', ())).issubset(marked)
 ";
 
-static MARKS: OwnModule = OwnModule::new(MARKS_WITHIN, c"<ferrodyn marks>", c"ferrodyn_marks");
+variables::own_module! { static MARKS = (MARKS_WITHIN, c"<ferrodyn marks>", c"ferrodyn_marks"); }
 
 /// The dimensions that a tensor's attribute of this name marks.
 fn marks_of(tensor: &Bound<'_, PyAny>, name: &str) -> Option<BTreeSet<usize>> {
