@@ -2,6 +2,9 @@
 //!
 //! An entry is written under a name of its own and then renamed. A writer that ends before leaves a folder that
 //! nobody reads, and that a later writer removes.
+//!
+//! Invariant: neither reading nor writing an entry takes longer the more entries there are, but for the one write in
+//! many that makes room.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -17,6 +20,11 @@ use crate::key::Key;
 const SECRET: &str = "secret";
 const DIGEST: &str = "digest";
 const MANIFEST: &str = "manifest";
+/// A file that grows with what is written: by a byte for each [`UNIT`] bytes, since room was made.
+const GROWN: &str = "grown";
+const UNIT: u64 = 4096;
+/// Which part of the limit may be written until room is made again.
+const SHARE: u64 = 64;
 /// What begins the names of folders that are being written or removed.
 const UNFINISHED: &str = "unfinished-";
 /// After which time nobody is writing such a folder any more.
@@ -150,7 +158,11 @@ impl Store {
         manifest: &[u8],
         libraries: &[(String, Vec<u8>)],
     ) -> Result<(), StoreError> {
-        self.make_room()?;
+        let lengths = libraries.iter().map(|(_, bytes)| bytes.len());
+        let bytes = lengths.sum::<usize>() + manifest.len();
+        if self.note_growth(bytes as u64)? {
+            self.make_room()?;
+        }
         let folder = self.unfinished();
         let written = self.write_to(&folder, key, manifest, libraries);
         let target = self.folder.join(key.to_string());
@@ -222,7 +234,32 @@ impl Store {
             .try_for_each(|entry| self.remove(&entry.folder))
     }
 
-    /// Removes what nobody finished, and the entries that were used longest ago, until there is room.
+    /// Notes what is about to be written; true where room is to be made for it. Many processes may do so at once: each
+    /// appends.
+    fn note_growth(&self, bytes: u64) -> Result<bool, StoreError> {
+        let path = self.folder.join(GROWN);
+        let units = bytes.div_ceil(UNIT);
+        let mut options = OpenOptions::new();
+        let grown = options
+            .append(true)
+            .create(true)
+            .mode(0o600)
+            .open(&path)
+            .and_then(|mut file| {
+                file.write_all(&vec![0; units as usize])?;
+                file.metadata()
+            })
+            .map_err(of(&path))?;
+        let is_due = grown.len().saturating_mul(UNIT) >= self.limit / SHARE;
+        if is_due {
+            // Whoever finds none begins another one.
+            let _ = fs::remove_file(&path);
+        }
+        Ok(is_due)
+    }
+
+    /// Removes what nobody finished, and the entries that were used longest ago, until there is room for what may be
+    /// written before this is done again.
     fn make_room(&self) -> Result<(), StoreError> {
         let now = SystemTime::now();
         let folders = self.folders()?;
@@ -236,7 +273,7 @@ impl Store {
         let entries = entries(folders);
         let mut bytes: u64 = entries.iter().map(|entry| entry.bytes).sum();
         for entry in entries {
-            if bytes <= self.limit {
+            if bytes <= self.limit - self.limit / SHARE {
                 break;
             }
             self.remove(&entry.folder)?;

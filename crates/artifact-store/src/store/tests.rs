@@ -107,6 +107,39 @@ fn who_was_used_longest_ago_goes_first() {
 }
 
 #[test]
+fn room_is_made_once_for_many_entries() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let store = store(&folder);
+    let abandoned = folder.path().join("store").join("unfinished-1-1");
+    fs::create_dir(&abandoned).expect("a folder");
+    let long_ago = SystemTime::now() - Duration::from_secs(7200);
+    let file = fs::File::open(&abandoned).expect("a folder");
+    file.set_modified(long_ago).expect("set");
+    // A share of the limit is four units.
+    for name in ["a", "b", "c"] {
+        store.write(&key(name), b"text", &[]).expect("written");
+    }
+    assert!(abandoned.is_dir());
+    store.write(&key("d"), b"text", &[]).expect("written");
+    assert!(!abandoned.exists());
+}
+
+#[test]
+fn entries_never_have_more_than_the_limit() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let store = store(&folder);
+    for number in 0..300 {
+        let bytes = vec![0; 100 + number % 7 * 3000];
+        let key = key(&number.to_string());
+        store.write(&key, &bytes, &[]).expect("written");
+        let listed = store.list().expect("read");
+        let all: u64 = listed.iter().map(|entry| entry.bytes).sum();
+        assert!(all <= 1 << 20, "{all} bytes behind {number}");
+        assert!(number < 150 || all > 1 << 19, "{all} bytes behind {number}");
+    }
+}
+
+#[test]
 fn many_writers_leave_whole_entries() {
     let folder = tempfile::tempdir().expect("a folder");
     thread::scope(|scope| {
