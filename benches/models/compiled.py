@@ -177,7 +177,13 @@ def _second(said: dict[str, Any]) -> str:
     """Return in words what two processes gave."""
     cold, warm = said["seconds"]
     kept = ", ".join(f"{taken} of {all} {what}" for what in _KEPT for all, taken in [said[what]])
-    return f"{said['differs'] or 'equal'}, {cold:.2f} s, then {warm:.2f} s with {kept}"
+    line = f"{said['differs'] or 'equal'}, {cold:.2f} s, then {warm:.2f} s with {kept}"
+    if "warm" in said:
+        ours, theirs = said["warm"]["ferrodyn"], said["warm"]["torch"]
+        imports = ", ".join(said["warm"]["imports"]) or "nothing"
+        line += f"; warm {ours:.3f} s, torch.compile {theirs:.2f} s: {theirs / ours:.0f} times"
+        line += f" ({imports} imported)"
+    return line
 
 
 def _second_cells(said: dict[str, Any]) -> list[str]:

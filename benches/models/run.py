@@ -310,6 +310,7 @@ def _run_chunk(names: list[str], options: argparse.Namespace) -> list[dict[str, 
         command += [f"--{flag}" for flag in _HANDED_ON if getattr(options, flag)]
         command += [f"--device={options.device}"] if options.device else []
         command += [f"--backend={options.backend}"] if options.backend else []
+        command += [f"--warm={options.warm}"] if options.warm else []
         process = subprocess.Popen(
             command,
             stdout=subprocess.PIPE,
@@ -431,6 +432,8 @@ def main() -> int:
     parser.add_argument("--sizes", action="store_true", help="with --backend: several sizes")
     parser.add_argument("--times", action="store_true", help="with --backend: calls, first calls")
     parser.add_argument("--second", action="store_true", help="with --backend: two processes only")
+    parser.add_argument("--warm", type=int, default=0, help="with --second: beside torch.compile")
+    parser.add_argument("--compiler", default="ferrodyn", help=argparse.SUPPRESS)
     parser.add_argument("--call-once", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--first", metavar="COMPILER", help=argparse.SUPPRESS)
     parser.add_argument("--chunk", type=int, default=8, help="models in one process")

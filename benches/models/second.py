@@ -2,12 +2,19 @@
 
 The second one finds what the first has kept: captures, and what a compiler made of their graphs.
 Whatever a call gives and leaves, gradients included, has to be the same in every bit.
+
+With `--warm N`, N more processes of each compiler, in turns, all of which find what the first one
+of the same compiler has left: wall seconds from `compile` to the first result, gradients included.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import hashlib
+import importlib
+import statistics
+import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -36,14 +43,38 @@ def measure(case: Any, options: argparse.Namespace) -> dict[str, Any]:
     if not differs and len(digests[0]) != len(digests[1]):
         differs = "the number of results"
     found: dict[str, Any] = {"differs": differs, "seconds": [one["seconds"] for one in said]}
+    if options.warm:
+        found["warm"] = _warm(case, options)
     for what, times in used.items():
         found[what] = [len(times), sum(time > between for time in times)]
     return found
 
 
+def _warm(case: Any, options: argparse.Namespace) -> dict[str, Any]:
+    """Return the median seconds of warm processes, and which modules of compilers ours import."""
+    with contextlib.ExitStack() as folders:
+        folder = lambda: folders.enter_context(tempfile.TemporaryDirectory(prefix="models-"))  # noqa: E731
+        caches = {"ferrodyn": folder(), "torch": folder()}
+        seconds: dict[str, list[float]] = {compiler: [] for compiler in caches}
+        imports: set[str] = set()
+        for at in range(options.warm + 1):
+            for compiler, kept in caches.items():
+                arguments = ["--call-once", f"--compiler={compiler}", case.name]
+                said = process.run(arguments, options, kept)
+                if at > 0:
+                    seconds[compiler].append(said["seconds"])
+                if at > 0 and compiler == "ferrodyn":
+                    imports |= {*said["imports"]}
+    medians = {compiler: statistics.median(all_) for compiler, all_ in seconds.items()}
+    return {**medians, "imports": sorted(imports)}
+
+
+#: What a process needs not import where results are kept.
+_COMPILERS = ("torch._dynamo", "torch._inductor", "sympy")
+
+
 def call(options: argparse.Namespace) -> None:
     """Make two calls here, and print a digest of each thing that they give and leave."""
-    import ferrodyn
     import torch
 
     import models
@@ -56,14 +87,17 @@ def call(options: argparse.Namespace) -> None:
     if options.train and isinstance(fn, torch.nn.Module):
         fn.train()
     inputs = [case.inputs(2) for _ in range(2)]
+    before = set(sys.modules)
     start = time.perf_counter()
-    target = ferrodyn.compile(fn, backend=options.backend)
+    compiler: Any = importlib.import_module(options.compiler)
+    target = compiler.compile(fn, backend=options.backend)
     grad = case.grad or options.train
     results = [models.case.called(target, inputs[0], grad)]
     seconds = time.perf_counter() - start
     results.append(models.case.called(target, inputs[1], grad))
+    imports = [name for name in _COMPILERS if name in sys.modules and name not in before]
     digests = list(_digests([*results, *models.case.left(module)]))
-    process.say({"seconds": seconds, "digests": digests})
+    process.say({"seconds": seconds, "digests": digests, "imports": imports})
 
 
 def _digests(results: Any) -> Iterator[tuple[str, str]]:

@@ -33,6 +33,10 @@ pub struct Options {
     /// With --backend: instead of all else, whether a second process gives what the first one gives.
     #[arg(long, requires = "backend")]
     second: bool,
+    /// With --second: this many more processes of each compiler that find what one has left, in
+    /// turns; medians.
+    #[arg(long, requires = "second", value_name = "N")]
+    warm: Option<u32>,
     /// In training mode, with gradients.
     #[arg(long)]
     train: bool,
@@ -55,6 +59,7 @@ impl Options {
             ("--second", self.second),
         ];
         arguments.extend(flags.iter().filter(|f| f.1).map(|f| f.0.to_owned()));
+        arguments.extend(self.warm.iter().map(|count| format!("--warm={count}")));
         let files = [("--json", &self.json), ("--markdown", &self.markdown)];
         arguments.extend(
             files
@@ -100,6 +105,7 @@ mod tests {
             backend: None,
             sizes: false,
             second: false,
+            warm: None,
             train: false,
             device: Some("cuda".into()),
         };
