@@ -14,6 +14,7 @@ import ast
 import cmath
 import math
 import operator
+import types
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -45,7 +46,13 @@ def told(module: Any) -> dict[str, Any]:
     from torch.fx.graph import _BoxedCodeGen
 
     graph = module.graph
-    operators = {_operator(node) for node in graph.nodes} - {None}
+    constants: dict[str, Any] = {}
+    operators: set[str] = set()
+    for node in graph.nodes:
+        if node.op == "get_attr":
+            constants[node.target] = _constant(module, node.target)
+        elif (name := _operator(node)) is not None:
+            operators.add(name)
     before = graph._codegen
     graph.set_codegen(_BoxedCodeGen())
     try:
@@ -57,7 +64,35 @@ def told(module: Any) -> dict[str, Any]:
     for name in used & set(written.globals):
         if not _is_known(name, written.globals[name]):
             raise Declined(f"the name {name} in the code of a graph")
-    return {"operators": sorted(operators), "code": ast.unparse(code), "gpu": False}
+    return {
+        "operators": sorted(operators),
+        "constants": constants,
+        "code": ast.unparse(code),
+        "gpu": False,
+    }
+
+
+#: How many elements a tensor in a graph may have to be written with it.
+_MOST_ELEMENTS = 1024
+
+
+def _constant(module: Any, name: str) -> dict[str, Any]:
+    """Return a tensor that a graph holds: what made it is in what the graph is found by."""
+    value = getattr(module, name, None)
+    if type(value) is not torch.Tensor or value.requires_grad or not value.device.type == "cpu":
+        raise Declined("a graph that holds tensors or modules")
+    is_plain = value.layout is torch.strided and not value.is_quantized
+    if not is_plain or not value.is_contiguous() or value.numel() > _MOST_ELEMENTS:
+        raise Declined("a tensor in the graph that is large, or no plain one")
+    content = value.detach().resolve_conj().resolve_neg().reshape(-1).view(torch.uint8)
+    dtype = str(value.dtype).removeprefix("torch.")
+    return {"dtype": dtype, "shape": list(value.shape), "bytes": content.tolist()}
+
+
+def _made(told: dict[str, Any]) -> torch.Tensor:
+    """Return a tensor that a graph held."""
+    content = torch.tensor(told["bytes"], dtype=torch.uint8)
+    return content.view(getattr(torch, told["dtype"])).reshape(told["shape"])
 
 
 def _operator(node: Any) -> str | None:
@@ -95,4 +130,5 @@ def loaded(half: dict[str, Any]) -> Callable[[list[Any]], Sequence[Any]]:
     scope = dict(_SCOPE)
     exec(compile(half["code"], "<ferrodyn artifact>", "exec"), scope)
     forward = scope["forward"]
-    return lambda inputs: forward(None, inputs)
+    module = types.SimpleNamespace(**{name: _made(of) for name, of in half["constants"].items()})
+    return lambda inputs: forward(module, inputs)

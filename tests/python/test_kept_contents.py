@@ -1,7 +1,8 @@
 """What a kept capture names is found again in another process, and told by its content.
 
 Operators, functions with caches and closures, what is registered with abstract classes, weak
-references, named tuples, modules of Ferrodyn's own that the process has not made yet.
+references, named tuples, modules of Ferrodyn's own that the process has not made yet, graphs that
+operations are given.
 """
 
 from __future__ import annotations
@@ -36,6 +37,8 @@ def closing(factor):
 
 op = closing(3.0)
 
+SCALE = 2.0
+
 class Abstract(abc.ABC):
     pass
 
@@ -55,7 +58,7 @@ optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
 """
 
 PROGRAM = """\
-import collections, functools, json, logging, sys, numpy, torch
+import collections, functools, json, logging, sys, numpy, torch, torch.utils.checkpoint
 import ferrodyn
 import library
 
@@ -111,6 +114,10 @@ def compared(x):
         x = x * number + 1
     return x
 
+def checkpointed(x):
+    inner = lambda y: (y * library.SCALE).sin() * x
+    return torch.utils.checkpoint.checkpoint(inner, x * 2, use_reentrant=False)
+
 def without_gradients(x):
     for parameter in library.model.parameters():
         parameter.grad = torch.ones(3)
@@ -137,6 +144,7 @@ CHANGES: dict[str, list[tuple[str, str]]] = {
     "scaled": [],
     "hooked": [],
     "compared": [],
+    "checkpointed": [("SCALE = 2.0", "SCALE = 4.0")],
     "without_gradients": [],
     "pair": [('"first second"', '"second first"')],
 }

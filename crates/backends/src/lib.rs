@@ -60,5 +60,5 @@ pub use registry::{
     Backend, CompileOptions, default_backend, is_always_there, list, list_backends, register,
     register_backend, unregister,
 };
-pub use subgraph::subgraph;
+pub use subgraph::{SubGraph, subgraph};
 pub use to_torch::{Attrs, Converted, ExampleValue, ToTorch, to_torch};

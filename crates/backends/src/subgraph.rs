@@ -50,8 +50,23 @@ pub fn subgraph(
 }
 
 impl SubGraph {
+    /// The graph.
+    pub fn graph(&self) -> &Graph {
+        &self.graph
+    }
+
+    /// The objects that its handles stand for.
+    pub fn objects(&self) -> &[Py<PyAny>] {
+        &self.objects
+    }
+
+    /// Whether it is a module where the graph around it runs as it is, too.
+    pub fn is_module(&self) -> bool {
+        self.is_module
+    }
+
     /// What the submodule is called, but for a number.
-    pub(crate) fn name(&self) -> &str {
+    pub fn name(&self) -> &str {
         &self.name
     }
 

@@ -189,9 +189,9 @@ class Key:
         return self.compare(self.obj, other.obj) >= 0
 ";
 
-variables::own_module! { pub(crate) static KEYS = (COMPARISON_KEY,
-c"<ferrodyn cmp_to_key>",
-c"ferrodyn_cmp_to_key"); }
+variables::own_module! {
+    pub(crate) static KEYS = (COMPARISON_KEY, c"<ferrodyn cmp_to_key>", c"ferrodyn_cmp_to_key");
+}
 
 fn cmp_to_key(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     let f = tx.by_name(name, args, &["mycmp"], 1, 1)?;

@@ -28,7 +28,9 @@ def has(found):
     return has_the_same_subclasses
 ";
 
-variables::own_module! { static SUBCLASSES_MODULE = (SUBCLASSES, c"<ferrodyn derived>", c"ferrodyn_derived"); }
+variables::own_module! {
+    static SUBCLASSES_MODULE = (SUBCLASSES, c"<ferrodyn derived>", c"ferrodyn_derived");
+}
 
 /// `class.__subclasses__()`, guarded to be the same classes.
 ///

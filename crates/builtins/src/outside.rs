@@ -157,7 +157,9 @@ def isEnabledFor(self, level):
     return level >= self.getEffectiveLevel()
 ";
 
-variables::own_module! { static LEVEL_FUNCTIONS = (LEVELS, c"<ferrodyn logging>", c"ferrodyn_logging"); }
+variables::own_module! {
+    static LEVEL_FUNCTIONS = (LEVELS, c"<ferrodyn logging>", c"ferrodyn_logging");
+}
 
 fn level_function(tx: &mut Tx<'_>, name: &str, args: Args) -> Given {
     let function = LEVEL_FUNCTIONS.get(tx.py)?.getattr(name)?.unbind();

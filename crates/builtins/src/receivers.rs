@@ -44,7 +44,9 @@ def filters(owner):
     return [getattr(f, 'filter', f) for f in owner.filters]
 ";
 
-variables::own_module! { static RECEIVERS = (CODE, c"<ferrodyn output>", c"ferrodyn_output"); }
+variables::own_module! {
+    static RECEIVERS = (CODE, c"<ferrodyn output>", c"ferrodyn_output");
+}
 
 /// A break where code of the program gets what is written to a stream; `None` is `sys.stdout`.
 pub(crate) fn of_stream(tx: &mut Tx<'_>, stream: Option<Var>) -> R<()> {

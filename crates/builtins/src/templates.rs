@@ -81,7 +81,9 @@ Interpolation.__name__ = 'string.templatelib.Interpolation'
 Template.__name__ = 'string.templatelib.Template'
 ";
 
-variables::own_module! { static MODULE = (CLASSES, c"<ferrodyn templates>", c"ferrodyn_templates"); }
+variables::own_module! {
+    static MODULE = (CLASSES, c"<ferrodyn templates>", c"ferrodyn_templates");
+}
 
 fn name_of(part: TemplatePart) -> &'static str {
     match part {

@@ -13,6 +13,7 @@ use rustc_hash::FxHashMap;
 use crate::content::Digests;
 use crate::keep::{Early, EarlyArg, Input, sources_of};
 use crate::key::Made;
+use crate::part::MakePart;
 use crate::reach::{self, Content, Place, Reach};
 use crate::{Break, Capture, Code, KeptArg, KeptConstant, KeptEarly, Why};
 
@@ -107,10 +108,12 @@ pub struct Around<'a, 'py> {
     pub read_line: ReadLine,
     /// makes a module of this package's, by its name; false for any other name
     pub make_module: fn(Python<'_>, &str) -> bool,
+    /// makes a graph that an operation is given
+    pub make_part: MakePart,
 }
 
 /// Reads what a frame and its pins lead to, each source once.
-struct Frame<'a, 'py> {
+pub(crate) struct Frame<'a, 'py> {
     py: Python<'py>,
     reader: &'a Reader<'a>,
     sources: &'a [Source],
@@ -265,8 +268,27 @@ impl<'py> Frame<'_, 'py> {
         }
     }
 
+    pub(crate) fn py(&self) -> Python<'py> {
+        self.py
+    }
+
+    /// A graph that an operation is given.
+    pub(crate) fn make_part(
+        &self,
+        graph: KeptGraph,
+        objects: &[Py<PyAny>],
+        name: &str,
+        is_module: bool,
+    ) -> Result<Py<PyAny>, Why> {
+        (self.around.make_part)(self.py, graph, objects, name, is_module)
+    }
+
     /// The object of a place, where it is what it was.
-    fn reach(&mut self, digests: &mut Digests, reach: &Reach) -> Result<Bound<'py, PyAny>, Why> {
+    pub(crate) fn reach(
+        &mut self,
+        digests: &mut Digests,
+        reach: &Reach,
+    ) -> Result<Bound<'py, PyAny>, Why> {
         let found = self.find(&reach.place);
         let found =
             found.ok_or_else(|| Why(format!("{} is not there", self.shown(&reach.place))))?;
@@ -328,11 +350,7 @@ impl Loaded {
         let call = match capture.call {
             None => None,
             Some(call) => {
-                let objects = call.objects.iter().map(|object| match object {
-                    Some(object) => Ok(frame.reach(digests, object)?.unbind()),
-                    None => Ok(py.None()),
-                });
-                let objects = objects.collect::<Result<_, Why>>()?;
+                let objects = frame.objects(digests, call.objects)?;
                 let early = frame.early(digests, &call.early)?;
                 let mut values = FxHashMap::default();
                 for source in sources_of(&call.inputs, &early) {

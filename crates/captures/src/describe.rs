@@ -5,7 +5,6 @@
 
 use std::collections::BTreeMap;
 
-use fx_graph::KeptGraph;
 use guards::{Guard, GuardKind, Key, ObjRef, Source, SourceId};
 use pyo3::prelude::*;
 use pyo3::types::{PyCode, PyFunction, PyType, PyWeakrefMethods, PyWeakrefReference};
@@ -13,6 +12,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::content::{self, Digests, Stamp};
 use crate::keep::{EarlyArg, Fill, GraphCall, Kept, sources_of};
+use crate::part::GraphPart;
 use crate::reach::{self, Content, Place, Reach};
 use crate::{KeptArg, KeptCall, KeptConstant, KeptEarly, Why};
 
@@ -233,7 +233,7 @@ impl<'a, 'py> Describer<'a, 'py> {
 
     /// The call of a graph.
     pub(crate) fn call(&mut self, call: &GraphCall<'_>) -> Result<KeptCall, Why> {
-        let objects = self.objects(call)?;
+        let (graph, objects) = self.graph(call.graph, call.objects)?;
         let is_made = |source| call.early.iter().any(|early| early.source == source);
         let table = self.kept.set.sources();
         let is_early = |source| matches!(table.get(table.root(source)), Source::Early { .. });
@@ -257,9 +257,8 @@ impl<'a, 'py> Describer<'a, 'py> {
             })
         });
         let early = early.collect::<Result<_, Why>>()?;
-        let is_kept = |handle: u32| matches!(objects.get(handle as usize), Some(Some(_)));
         Ok(KeptCall {
-            graph: KeptGraph::of(call.graph, is_kept),
+            graph,
             objects,
             inputs: call.inputs.clone(),
             early,
@@ -271,22 +270,13 @@ impl<'a, 'py> Describer<'a, 'py> {
         })
     }
 
-    /// The objects that a graph names. The classes of the modules that it was made in may be missing.
-    fn objects(&mut self, call: &GraphCall<'_>) -> Result<Vec<Option<Reach>>, Why> {
-        let mut named = FxHashSet::default();
-        for (_, node) in call.graph.iter() {
-            node.for_each_handle(|handle| {
-                named.insert(handle);
-            });
-        }
-        let objects = (0..).zip(call.objects).map(|(handle, object)| {
-            match (self.free(object.bind(self.py)), named.contains(&handle)) {
-                (Ok(reach), _) => Ok(Some(reach)),
-                (Err(_), false) => Ok(None),
-                (Err(why), true) => Err(why),
-            }
-        });
-        objects.collect()
+    /// The graph that an object is which an operation is given.
+    pub(crate) fn take_apart(&self, object: &Bound<'py, PyAny>) -> Option<GraphPart> {
+        (self.kept.take_apart)(object)
+    }
+
+    pub(crate) fn py(&self) -> Python<'py> {
+        self.py
     }
 
     /// An object that the frame is not needed for.

@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::describe::Describer;
 use crate::float::Float;
 use crate::key::Made;
+use crate::part::TakeApart;
 use crate::reach::Place;
 use crate::{About, Break, Capture, Code, KeptConstant, KeptStep, Pin, Why};
 
@@ -170,6 +171,8 @@ pub struct Kept<'a, 'py> {
     pub fills: &'a [Fill],
     /// a module whose parameters are bound
     pub owner: Option<&'a Py<PyAny>>,
+    /// takes a graph apart that an operation is given
+    pub take_apart: TakeApart,
     /// what it is found by, on any machine
     pub made_for: [u8; 32],
     /// classes that abstract ones take for theirs, though they are no bases of them

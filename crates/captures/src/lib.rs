@@ -17,6 +17,7 @@ mod float;
 mod keep;
 mod key;
 mod operator;
+mod part;
 mod reach;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -32,8 +33,10 @@ pub use carry::{carried, files, made_for};
 pub use float::{Float, Operation};
 pub use keep::{Early, EarlyArg, Fill, GraphCall, Input, Kept, Part};
 pub use key::{Keys, Made};
+pub use part::{GraphPart, MakePart, TakeApart};
 
 use content::Stamp;
+use part::KeptObject;
 use reach::Reach;
 
 /// A capture in a line of text; `None` where the bytes are none.
@@ -143,7 +146,7 @@ pub struct Code {
 struct KeptCall {
     graph: KeptGraph,
     /// `None`: no node names it
-    objects: Vec<Option<Reach>>,
+    objects: Vec<Option<KeptObject>>,
     inputs: Vec<Input>,
     early: Vec<KeptEarly>,
     described: Vec<AotInput>,

@@ -53,7 +53,9 @@ def asking_no_class(method):
 size, stride = asking_no_class(TensorBase.size), asking_no_class(TensorBase.stride)
 ";
 
-variables::own_module! { static MODULE = (READING, c"<ferrodyn sizes>", c"ferrodyn_sizes"); }
+variables::own_module! {
+    static MODULE = (READING, c"<ferrodyn sizes>", c"ferrodyn_sizes");
+}
 
 impl Emitter<'_, '_> {
     /// What reads a size or stride (`name` is the method's) of the tensor that a source yields.

@@ -32,7 +32,9 @@ def outer(chain, i, function, pos, kw): return chain[i](chain, i + 1, function, 
 def inner(chain, i, function, pos, kw): return function(*pos, **kw)
 ";
 
-variables::own_module! { static TEMPLATES = (FRAMES, c"<ferrodyn frames>", c"ferrodyn_frames"); }
+variables::own_module! {
+    static TEMPLATES = (FRAMES, c"<ferrodyn frames>", c"ferrodyn_frames");
+}
 
 impl Emitter<'_, '_> {
     /// Makes what waiting calls need available.

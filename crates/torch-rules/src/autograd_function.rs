@@ -55,7 +55,9 @@ def function(cls, objects):
     return apply
 ";
 
-variables::own_module! { static CONTEXT_MODULE = (CONTEXT, c"<ferrodyn context>", c"ferrodyn_context"); }
+variables::own_module! {
+    static CONTEXT_MODULE = (CONTEXT, c"<ferrodyn context>", c"ferrodyn_context");
+}
 
 /// A result of `forward`.
 enum Out {

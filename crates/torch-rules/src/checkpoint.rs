@@ -24,6 +24,7 @@ import torch
 from torch.utils.checkpoint import checkpoint as run
 
 def function(given, options):
+    options = dict(options)
     def checkpoint(body, *inputs):
         traces = torch._C._len_torch_dispatch_stack() and torch._guards.detect_fake_mode(inputs)
         if traces and isinstance(body, torch.fx.GraphModule):
@@ -35,13 +36,17 @@ def function(given, options):
             return tag_activation_checkpoint(body, *inputs, **known)
         args, others = inputs[:given], inputs[given:]
         return run(lambda *args: body(*args, *others), *args, **options)
+    # Another process makes it in the same way.
+    checkpoint.__ferrodyn_made__ = function, given, tuple(options.items())
     return checkpoint
 ";
 
 /// What breaks where the function is not captured.
 const WHAT: &str = "torch.utils.checkpoint";
 
-variables::own_module! { static MODULE = (FUNCTION, c"<ferrodyn checkpoint>", c"ferrodyn_checkpoint"); }
+variables::own_module! {
+    static MODULE = (FUNCTION, c"<ferrodyn checkpoint>", c"ferrodyn_checkpoint");
+}
 
 pub(crate) const RULES: RuleList = &[(
     "torch.utils.checkpoint",

@@ -28,7 +28,9 @@ def name_of(group):
     return group.group_name
 ";
 
-variables::own_module! { static MODULE = (FUNCTION, c"<ferrodyn collectives>", c"ferrodyn_collectives"); }
+variables::own_module! {
+    static MODULE = (FUNCTION, c"<ferrodyn collectives>", c"ferrodyn_collectives");
+}
 
 /// Where it has those that programs call, and what they ask of groups.
 const PLAIN: &str = "torch.distributed.distributed_c10d";

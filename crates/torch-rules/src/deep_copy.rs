@@ -26,7 +26,9 @@ def __deepcopy__(self, memo):
     return made
 ";
 
-variables::own_module! { static MODULE = (PLAIN, c"<ferrodyn deepcopy>", c"ferrodyn_deepcopy"); }
+variables::own_module! {
+    static MODULE = (PLAIN, c"<ferrodyn deepcopy>", c"ferrodyn_deepcopy");
+}
 
 /// `tensor.__deepcopy__(memo)`; the tensor comes first among the arguments.
 ///

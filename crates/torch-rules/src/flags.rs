@@ -34,7 +34,9 @@ def sdpa_kernel(backends):
         attention._sdpa_kernel(chosen)
 ";
 
-variables::own_module! { static MODULE = (CONTEXT, c"<ferrodyn attention>", c"ferrodyn_attention"); }
+variables::own_module! {
+    static MODULE = (CONTEXT, c"<ferrodyn attention>", c"ferrodyn_attention");
+}
 
 fn sdpa_kernel(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     let given = tx.by_name(name, args, &["backends", "set_priority"], 1, 2)?;

@@ -43,9 +43,9 @@ def function(op, is_first, block, places, buffers, scale, options):
     return flex_attention
 ";
 
-variables::own_module! { static MODULE = (FUNCTION,
-c"<ferrodyn flex attention>",
-c"ferrodyn_flex_attention"); }
+variables::own_module! {
+    static MODULE = (FUNCTION, c"<ferrodyn flex attention>", c"ferrodyn_flex_attention");
+}
 
 const PATH: &str = "torch.nn.attention.flex_attention.flex_attention";
 

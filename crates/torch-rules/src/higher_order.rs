@@ -111,9 +111,9 @@ def function(kind, op, places, counts):
     return higher_order
 ";
 
-variables::own_module! { static MODULE = (FUNCTION,
-c"<ferrodyn higher order>",
-c"ferrodyn_higher_order"); }
+variables::own_module! {
+    static MODULE = (FUNCTION, c"<ferrodyn higher order>", c"ferrodyn_higher_order");
+}
 
 pub(crate) const RULES: RuleList = &[
     (

@@ -38,7 +38,9 @@ def remove_hook(handle):
     handle.remove()
 ";
 
-variables::own_module! { static MODULE = (FUNCTIONS, c"<ferrodyn hooks>", c"ferrodyn_hooks"); }
+variables::own_module! {
+    static MODULE = (FUNCTIONS, c"<ferrodyn hooks>", c"ferrodyn_hooks");
+}
 
 const WHAT: &str = "Tensor.register_hook";
 

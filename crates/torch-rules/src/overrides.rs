@@ -52,7 +52,9 @@ def told_to_mode(function, args, kwargs):
         return told(function, args, kwargs)
 ";
 
-variables::own_module! { pub(crate) static MODULE = (STAND_INS, c"<ferrodyn stand-ins>", c"ferrodyn_stand_ins"); }
+variables::own_module! {
+    pub(crate) static MODULE = (STAND_INS, c"<ferrodyn stand-ins>", c"ferrodyn_stand_ins");
+}
 
 /// What a call tells a mode that is in force.
 pub(crate) enum Told {

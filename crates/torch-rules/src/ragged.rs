@@ -37,7 +37,9 @@ def is_as_viewed(tensor):
     return again.__tensor_flatten__()[0] == tensor.__tensor_flatten__()[0]
 ";
 
-variables::own_module! { static MODULE = (SIZES, c"<ferrodyn ragged>", c"ferrodyn_ragged"); }
+variables::own_module! {
+    static MODULE = (SIZES, c"<ferrodyn ragged>", c"ferrodyn_ragged");
+}
 
 /// One from outside; `None` where it is left to eager mode.
 ///

@@ -56,7 +56,9 @@ def make_subclass_of(cls):
     return make_subclass
 ";
 
-variables::own_module! { static MODULE = (FUNCTION, c"<ferrodyn subclasses>", c"ferrodyn_subclasses"); }
+variables::own_module! {
+    static MODULE = (FUNCTION, c"<ferrodyn subclasses>", c"ferrodyn_subclasses");
+}
 
 pub(crate) const RULES: RuleList = &[
     (

@@ -47,9 +47,9 @@ def zero_grad(self, set_to_none=True):
     return inner(self, set_to_none)
 ";
 
-variables::own_module! { static MODULE = (FUNCTIONS,
-c"<ferrodyn substitutes>",
-c"ferrodyn_substitutes"); }
+variables::own_module! {
+    static MODULE = (FUNCTIONS, c"<ferrodyn substitutes>", c"ferrodyn_substitutes");
+}
 
 /// What is followed in place of `Optimizer.zero_grad()`. That asks of each gradient whether it is there before it takes
 /// it away, so the first step, which finds none, would be compiled for itself. Here they are taken away unasked.

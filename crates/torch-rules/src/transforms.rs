@@ -153,7 +153,9 @@ def pulling(given, options):
     return pullback, found
 ";
 
-variables::own_module! { pub(crate) static MODULE = (FUNCTION, c"<ferrodyn transforms>", c"ferrodyn_transforms"); }
+variables::own_module! {
+    pub(crate) static MODULE = (FUNCTION, c"<ferrodyn transforms>", c"ferrodyn_transforms");
+}
 static JACOBIANS: PyOnceLock<Vec<(Obj, &'static str)>> = PyOnceLock::new();
 
 pub(crate) const TRANSFORMS: &str = names::EAGER_TRANSFORMS;

@@ -114,7 +114,9 @@ pub(crate) type HeldTensor<'py> = (Arc<str>, Bound<'py, PyAny>, Source);
 /// The tensors that one holds, by name.
 pub(crate) type Parts = Vec<(Arc<str>, Held)>;
 
-variables::own_module! { static MODULE = (GUARD, c"<ferrodyn wrappers>", c"ferrodyn_wrappers"); }
+variables::own_module! {
+    static MODULE = (GUARD, c"<ferrodyn wrappers>", c"ferrodyn_wrappers");
+}
 
 /// A wrapper subclass's tensor from outside; `None` for a class that is left to plain Python.
 ///

@@ -7,6 +7,7 @@
 //! goes wrong with one is a line in the log, and the frame is translated.
 
 mod code;
+mod part;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -297,6 +298,7 @@ impl<'py> Compilation<'_, 'py> {
             own: &own.code,
             read_line: reasons::read_line,
             make_module: variables::own_module::make,
+            make_part: part::make,
         };
         let loaded = Loaded::bind(py, bytes, &reader, &around)?;
         if loaded.broken.is_some() {
@@ -338,7 +340,6 @@ impl<'py> Compilation<'_, 'py> {
         let mut made = MadeConstants::default();
         let mut compiled = None;
         if let Some(call) = loaded.call {
-            let dtype = |name: &str| tensor_meta::DType::from_name(name).map(|dtype| dtype.name());
             let examples = self.examples(&call, abi)?;
             let inputs = call.inputs.iter().zip(&examples);
             let inputs = inputs.map(|(input, example)| match input {
@@ -346,7 +347,7 @@ impl<'py> Compilation<'_, 'py> {
                 _ => None,
             });
             let inputs: Vec<_> = inputs.collect();
-            let graph = call.graph.graph(dtype);
+            let graph = call.graph.graph(part::dtype);
             let graph = graph.ok_or_else(|| Why("the graph is none".into()))?;
             let name = output.next_compiled_name();
             let so_far = GuardsSoFar {
@@ -611,6 +612,7 @@ impl<'py> Compilation<'_, 'py> {
             made: &made,
             fills: &found.fills,
             owner: tx.facts.owner.as_ref(),
+            take_apart: part::take_apart,
             made_for,
             registered: &tx.facts.registered,
         };

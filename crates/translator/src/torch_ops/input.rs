@@ -48,7 +48,9 @@ def within(tensor, marked):
     return set(getattr(tensor, '_dynamo_dynamic_indices', ())).issubset(marked)
 ";
 
-variables::own_module! { static MARKS = (MARKS_WITHIN, c"<ferrodyn marks>", c"ferrodyn_marks"); }
+variables::own_module! {
+    static MARKS = (MARKS_WITHIN, c"<ferrodyn marks>", c"ferrodyn_marks");
+}
 
 /// The dimensions that a tensor's attribute of this name marks.
 fn marks_of(tensor: &Bound<'_, PyAny>, name: &str) -> Option<BTreeSet<usize>> {
