@@ -39,6 +39,14 @@ op = closing(3.0)
 
 SCALE = 2.0
 
+settings = {"deep": [[[[[[[[[[[[int]]]]]]]]]]]], "factor": 5.0}
+
+class Configured:
+    def __init__(self, settings):
+        self.__dict__ = settings
+
+configured = Configured(settings)
+
 class Abstract(abc.ABC):
     pass
 
@@ -118,6 +126,11 @@ def checkpointed(x):
     inner = lambda y: (y * library.SCALE).sin() * x
     return torch.utils.checkpoint.checkpoint(inner, x * 2, use_reentrant=False)
 
+def configured(x):
+    for name, value in library.configured.__dict__.items():
+        x = x * value if name == "factor" else x + len(name)
+    return x + 1 if library.configured.__dict__ is library.settings else x
+
 def without_gradients(x):
     for parameter in library.model.parameters():
         parameter.grad = torch.ones(3)
@@ -145,6 +158,7 @@ CHANGES: dict[str, list[tuple[str, str]]] = {
     "hooked": [],
     "compared": [],
     "checkpointed": [("SCALE = 2.0", "SCALE = 4.0")],
+    "configured": [('"factor": 5.0', '"factor": 6.0')],
     "without_gradients": [],
     "pair": [('"first second"', '"second first"')],
 }

@@ -11,8 +11,8 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{
-    PyBytes, PyCode, PyComplex, PyDict, PyFloat, PyFunction, PyInt, PyModule, PyRange, PyString,
-    PyTuple, PyType, PyWeakrefMethods, PyWeakrefReference,
+    PyBytes, PyCode, PyComplex, PyDict, PyFloat, PyFunction, PyInt, PyList, PyModule, PyRange,
+    PyString, PyTuple, PyType, PyWeakrefMethods, PyWeakrefReference,
 };
 use serde::{Deserialize, Serialize};
 use torch_abi::imported::imported;
@@ -539,6 +539,11 @@ fn getter(object: &Bound<'_, PyAny>) -> Option<Place> {
     }
 }
 
+/// Whether an object is a list or a dictionary of no other class.
+fn is_plain_container(object: &Bound<'_, PyAny>) -> bool {
+    object.is_exact_instance_of::<PyDict>() || object.is_exact_instance_of::<PyList>()
+}
+
 /// A range that is a constant.
 pub(crate) fn range(object: &Bound<'_, PyAny>) -> Option<Place> {
     let range = object.cast_exact::<PyRange>().ok()?;
@@ -700,8 +705,10 @@ pub(crate) fn content(
     }
     match digests.parts(object) {
         Ok(parts) => Ok(Content::Parts(parts)),
-        // What may be set at any time guards hold, attribute by attribute.
-        Err(_) if has_plain_attributes(&class)? => Ok(Content::Instance(digests.class(&class)?)),
+        // What may be set at any time guards hold, attribute by attribute and item by item.
+        Err(_) if has_plain_attributes(&class)? || is_plain_container(object) => {
+            Ok(Content::Instance(digests.class(&class)?))
+        }
         Err(Why(part)) => Err(Why(format!(
             "{}, which can't be told by its content: {part}",
             shown(object)
