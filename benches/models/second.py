@@ -10,7 +10,6 @@ of the same compiler has left: wall seconds from `compile` to the first result, 
 from __future__ import annotations
 
 import argparse
-import contextlib
 import hashlib
 import importlib
 import statistics
@@ -37,36 +36,40 @@ def measure(case: Any, options: argparse.Namespace) -> dict[str, Any]:
             "captures": [used for _, _, used in _core.kept_captures(folder)],
             "artifacts": [used for _, _, used, _ in _core.artifacts(folder)],
         }
+        warm = _warm(case, options, caches) if options.warm else None
     digests = [one["digests"] for one in said]
     pairs = zip(*digests, strict=False)
     differs = next((a[0] for a, b in pairs if a != b), "")
     if not differs and len(digests[0]) != len(digests[1]):
         differs = "the number of results"
     found: dict[str, Any] = {"differs": differs, "seconds": [one["seconds"] for one in said]}
-    if options.warm:
-        found["warm"] = _warm(case, options)
+    if warm:
+        found["warm"] = warm
     for what, times in used.items():
         found[what] = [len(times), sum(time > between for time in times)]
     return found
 
 
-def _warm(case: Any, options: argparse.Namespace) -> dict[str, Any]:
-    """Return the median seconds of warm processes, and which modules of compilers ours import."""
-    with contextlib.ExitStack() as folders:
-        folder = lambda: folders.enter_context(tempfile.TemporaryDirectory(prefix="models-"))  # noqa: E731
-        caches = {"ferrodyn": folder(), "torch": folder()}
-        seconds: dict[str, list[float]] = {compiler: [] for compiler in caches}
-        imports: set[str] = set()
-        for at in range(options.warm + 1):
-            for compiler, kept in caches.items():
-                arguments = ["--call-once", f"--compiler={compiler}", case.name]
-                said = process.run(arguments, options, kept)
-                if at > 0:
-                    seconds[compiler].append(said["seconds"])
-                if at > 0 and compiler == "ferrodyn":
-                    imports |= {*said["imports"]}
-    medians = {compiler: statistics.median(all_) for compiler, all_ in seconds.items()}
-    return {**medians, "imports": sorted(imports)}
+def _warm(case: Any, options: argparse.Namespace, caches: str) -> dict[str, Any]:
+    """Return the median seconds of warm processes, and which modules of compilers ours import.
+
+    `caches`: what ours have kept before.
+    """
+    said: dict[str, list[dict[str, Any]]] = {"ferrodyn": [], "torch": []}
+    with tempfile.TemporaryDirectory(prefix="models-") as theirs:
+        folders = {"ferrodyn": caches, "torch": theirs}
+
+        def run(compiler: str) -> dict[str, Any]:
+            arguments = ["--call-once", f"--compiler={compiler}", case.name]
+            return process.run(arguments, options, folders[compiler])
+
+        run("torch")
+        for _ in range(options.warm):
+            for compiler, results in said.items():
+                results.append(run(compiler))
+    seconds = {of: statistics.median(one["seconds"] for one in all_) for of, all_ in said.items()}
+    imports = {name for one in said["ferrodyn"] for name in one["imports"]}
+    return {**seconds, "imports": sorted(imports)}
 
 
 #: What a process needs not import where results are kept.

@@ -429,7 +429,9 @@ def _format(tangent: Any) -> dict[str, Any]:
 
 def _half(compiled: Any, libraries: dict[str, bytes]) -> dict[str, Any]:
     """Return a compiled graph: its code without its kernels, and their libraries by name."""
-    if hasattr(compiled, "graph"):
+    from torch.fx import GraphModule
+
+    if isinstance(compiled, GraphModule):
         return operators.told(compiled)
     _require(type(compiled).__name__ == "CompiledFxGraph", "a result of another kind")
     _require(set(compiled.device_types) <= {"cpu", "cuda"}, "another device than CPU and CUDA")

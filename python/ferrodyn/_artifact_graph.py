@@ -114,7 +114,9 @@ def _operator(node: Any) -> str | None:
 
 def _is_known(name: str, value: Any) -> bool:
     """Whether the code finds the same under a name."""
-    known = _SCOPE.get(name, _SCOPE)
+    if name not in _SCOPE:
+        return False
+    known = _SCOPE[name]
     # nan is another object each time.
     return known is value or (isinstance(value, float) and repr(value) == repr(known))
 

@@ -1,14 +1,13 @@
 //! One of torch's own backends by its name, found when a graph is first compiled with it: torch's registry imports all
 //! of torch's compiler.
 
-use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyDict;
 
 use crate::registry::from_torch;
 
-/// Stands for the backend that torch has under a name.
+/// Stands for the backend that torch has under a name: a function, which has nothing to reset.
 #[pyclass(frozen, module = "ferrodyn._core")]
 pub(crate) struct NamedLater {
     name: &'static str,
@@ -45,15 +44,5 @@ impl NamedLater {
                 .map_err(PyErr::from)
         })?;
         found.bind(py).call((graph, inputs), kwargs)
-    }
-
-    /// What the backend does where compiled code is forgotten, if anything.
-    fn reset(&self, py: Python<'_>) -> PyResult<()> {
-        if let Some(found) = self.found.get(py)
-            && let Some(reset) = found.bind(py).getattr_opt(intern!(py, "reset"))?
-        {
-            reset.call0()?;
-        }
-        Ok(())
     }
 }

@@ -190,7 +190,7 @@ class Key:
 ";
 
 variables::own_module! {
-    pub(crate) static KEYS = (COMPARISON_KEY, c"<ferrodyn cmp_to_key>", c"ferrodyn_cmp_to_key");
+    static KEYS = (COMPARISON_KEY, c"<ferrodyn cmp_to_key>", c"ferrodyn_cmp_to_key");
 }
 
 fn cmp_to_key(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {

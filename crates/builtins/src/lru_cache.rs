@@ -96,7 +96,7 @@ Cached.__name__ = 'functools._lru_cache_wrapper'
 ";
 
 variables::own_module! {
-    pub(crate) static MODULE = (CACHED, c"<ferrodyn lru_cache>", c"ferrodyn_lru_cache");
+    static MODULE = (CACHED, c"<ferrodyn lru_cache>", c"ferrodyn_lru_cache");
 }
 
 static CLASS: PyOnceLock<Obj> = PyOnceLock::new();

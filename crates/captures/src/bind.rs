@@ -114,10 +114,10 @@ pub struct Around<'a, 'py> {
 
 /// Reads what a frame and its pins lead to, each source once.
 pub(crate) struct Frame<'a, 'py> {
-    py: Python<'py>,
+    pub(crate) py: Python<'py>,
     reader: &'a Reader<'a>,
     sources: &'a [Source],
-    around: &'a Around<'a, 'py>,
+    pub(crate) around: &'a Around<'a, 'py>,
     values: Vec<Option<Bound<'py, PyAny>>>,
     pinned: Vec<Option<Bound<'py, PyAny>>>,
 }
@@ -266,21 +266,6 @@ impl<'py> Frame<'_, 'py> {
             Place::Reached(_) => table.name(source),
             _ => format!("{place:?} of {}", table.name(source)),
         }
-    }
-
-    pub(crate) fn py(&self) -> Python<'py> {
-        self.py
-    }
-
-    /// A graph that an operation is given.
-    pub(crate) fn make_part(
-        &self,
-        graph: KeptGraph,
-        objects: &[Py<PyAny>],
-        name: &str,
-        is_module: bool,
-    ) -> Result<Py<PyAny>, Why> {
-        (self.around.make_part)(self.py, graph, objects, name, is_module)
     }
 
     /// The object of a place, where it is what it was.

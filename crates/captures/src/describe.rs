@@ -12,19 +12,18 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::content::{self, Digests, Stamp};
 use crate::keep::{EarlyArg, Fill, GraphCall, Kept, sources_of};
-use crate::part::GraphPart;
 use crate::reach::{self, Content, Place, Reach};
 use crate::{KeptArg, KeptCall, KeptConstant, KeptEarly, Why};
 
 /// Finds out how objects are reached.
 pub(crate) struct Describer<'a, 'py> {
-    py: Python<'py>,
+    pub(crate) py: Python<'py>,
     /// pins and sources that are guarded as tensors
     tensors: (FxHashSet<u32>, FxHashSet<SourceId>),
     places: FxHashMap<usize, Vec<Place>>,
     sources: &'a [Source],
     digests: Digests,
-    kept: &'a Kept<'a, 'py>,
+    pub(crate) kept: &'a Kept<'a, 'py>,
     /// code that the frame leads to, by address, once it was asked for
     codes: Option<FxHashMap<usize, Place>>,
 }
@@ -268,15 +267,6 @@ impl<'a, 'py> Describer<'a, 'py> {
             is_dynamic: call.is_dynamic,
             needs_as_is: call.needs_as_is,
         })
-    }
-
-    /// The graph that an object is which an operation is given.
-    pub(crate) fn take_apart(&self, object: &Bound<'py, PyAny>) -> Option<GraphPart> {
-        (self.kept.take_apart)(object)
-    }
-
-    pub(crate) fn py(&self) -> Python<'py> {
-        self.py
     }
 
     /// An object that the frame is not needed for.

@@ -82,7 +82,7 @@ impl<'py> Describer<'_, 'py> {
             });
         }
         let objects = (0..).zip(objects).map(|(handle, object)| {
-            match (self.named(object.bind(self.py())), named.contains(&handle)) {
+            match (self.named(object.bind(self.py)), named.contains(&handle)) {
                 (Ok(object), _) => Ok(Some(object)),
                 (Err(_), false) => Ok(None),
                 (Err(why), true) => Err(why),
@@ -101,7 +101,7 @@ impl<'py> Describer<'_, 'py> {
                 by: self.free(&of.get_item(0)?)?,
             })));
         }
-        let Some(part) = self.take_apart(object) else {
+        let Some(part) = (self.kept.take_apart)(object) else {
             return self.free(object).map(KeptObject::Reached);
         };
         let (graph, objects) = self.graph(&part.graph, &part.objects)?;
@@ -121,7 +121,7 @@ impl<'py> Frame<'_, 'py> {
         digests: &mut Digests,
         objects: Vec<Option<KeptObject>>,
     ) -> Result<Vec<Py<PyAny>>, Why> {
-        let py = self.py();
+        let py = self.py;
         let objects = objects.into_iter().map(|object| match object {
             None => Ok(py.None()),
             Some(object) => self.object(digests, object),
@@ -136,7 +136,7 @@ impl<'py> Frame<'_, 'py> {
                 let by = self.reach(digests, &made.by)?;
                 let args = made.args.into_iter().map(|arg| self.object(digests, arg));
                 let args = args.collect::<Result<Vec<_>, Why>>()?;
-                Ok(by.call1(PyTuple::new(self.py(), args)?)?.unbind())
+                Ok(by.call1(PyTuple::new(self.py, args)?)?.unbind())
             }
             KeptObject::Graph(part) => {
                 let KeptPart {
@@ -146,7 +146,7 @@ impl<'py> Frame<'_, 'py> {
                     is_module,
                 } = *part;
                 let objects = self.objects(digests, objects)?;
-                self.make_part(graph, &objects, &name, is_module)
+                (self.around.make_part)(self.py, graph, &objects, &name, is_module)
             }
         }
     }

@@ -53,7 +53,7 @@ def told_to_mode(function, args, kwargs):
 ";
 
 variables::own_module! {
-    pub(crate) static MODULE = (STAND_INS, c"<ferrodyn stand-ins>", c"ferrodyn_stand_ins");
+    static MODULE = (STAND_INS, c"<ferrodyn stand-ins>", c"ferrodyn_stand_ins");
 }
 
 /// What a call tells a mode that is in force.

@@ -22,13 +22,13 @@ impl SizeTable {
             Some(difference) => difference,
             None => self.reduced(a)?.add(&self.reduced(b)?, -1)?,
         };
-        if let Some(()) = self.record_small(op, &difference) {
+        if self.record_small(op, &difference).is_some() {
             return Some(());
         }
         // What is rounded makes it large: with that as constants the rest may be small.
         let rounded = self.rounded(&difference);
         self.make_constant(&rounded)?;
-        if let Some(()) = self.record_small(op, &difference) {
+        if self.record_small(op, &difference).is_some() {
             return Some(());
         }
         let rest = self.without_shared(difference);
@@ -148,18 +148,13 @@ impl SizeTable {
         };
         let terms = || dividend.terms.iter().chain(&divisor.terms);
         let number = terms().fold(0, |all, term| gcd(all, term.factor.unsigned_abs()));
-        let mut shared = divisor.factored().0;
-        shared.retain(|(atom, power)| {
-            let in_term = |term: &Term| {
-                let found = term.atoms.iter().find(|a| a.0 == *atom);
-                found.map_or(0, |a| a.1)
-            };
-            *power = terms().map(in_term).min().unwrap_or(0);
-            *power > 0
-                && self
-                    .range_of(*atom, Asks::Rule)
-                    .0
-                    .is_some_and(|least| least > 0)
+        let all = Poly {
+            terms: terms().cloned().collect(),
+        };
+        let mut shared = all.factored().0;
+        shared.retain(|(atom, _)| {
+            let (least, _) = self.range_of(*atom, Asks::Rule);
+            least.is_some_and(|least| least > 0)
         });
         if shared.is_empty() {
             return None;

@@ -144,22 +144,20 @@ impl Tx<'_> {
         if self.is_ragged(n) {
             return Err(Stop::unsupported("the size of rows that differ in length"));
         }
-        Ok(match self.log.sizes.expr(n) {
+        let mut expr = self.log.sizes.expr(n);
+        if expr.is_none() {
+            let (smaller, facts) = self.log.sizes.smaller(n);
+            for fact in facts {
+                self.guard_fact(fact);
+            }
+            expr = smaller;
+        }
+        Ok(match expr {
             Some(IntExpr::Const(n)) => self.int(n),
             Some(expr) => Var::Int(Rc::new(IntVar { expr, value })),
             None => {
-                let (smaller, facts) = self.log.sizes.smaller(n);
-                for fact in facts {
-                    self.guard_fact(fact);
-                }
-                match smaller {
-                    Some(IntExpr::Const(n)) => self.int(n),
-                    Some(expr) => Var::Int(Rc::new(IntVar { expr, value })),
-                    None => {
-                        self.fix_size(n);
-                        self.int(value)
-                    }
-                }
+                self.fix_size(n);
+                self.int(value)
             }
         })
     }
