@@ -315,3 +315,22 @@ def test_backend(backend: str) -> None:
         for _ in range(4):
             x = on_gpu(3, 8)
             torch.testing.assert_close(compiled(x).clone(), net(x), rtol=1e-3, atol=1e-3)
+
+
+@pytest.mark.parametrize("dynamic", [None, True])
+@pytest.mark.parametrize("backend", ["eager", "aot_eager", "inductor"])
+def test_triton_kernels_of_the_program(backend: str, dynamic: bool | None) -> None:
+    """They are in the graph, and write where the program's write."""
+    import triton_programs
+
+    for function in triton_programs.WHOLE:
+        harness.reset()
+        compiled = harness.compile(function, backend=backend, dynamic=dynamic, fullgraph=True)
+        for count in (1000, 1000, 3001):
+            inputs = on_gpu(count), on_gpu(count)
+            others = [tensor.clone() for tensor in inputs]
+            torch.testing.assert_close(compiled(*others), function(*inputs))
+            torch.testing.assert_close(others, list(inputs))
+    x = on_gpu(100)
+    found = harness.compile(triton_programs.with_hook, backend=backend)(x)
+    torch.testing.assert_close(found, triton_programs.with_hook(x))

@@ -45,8 +45,12 @@ def constants(x):
     scaled = x + torch.tensor([1, 2, 3]) * torch.tensor(0.5)
     return scaled, torch.tensor([True, False])
 
+@ferrodyn.compile(backend=backend)
+def attributes(x):
+    return x.T @ x.mT, getattr(x, "real"), torch.ops.aten.add.Tensor(x, x), torch.ops.aten.mul(x, 2)
+
 for _ in range(2):
-    results += values(*constants(torch.ones(3)))
+    results += values(*constants(torch.ones(3)), *attributes(torch.ones(3, 3)))
 
 for size in 3, 4, 5:
     a = torch.arange(size * size, dtype=torch.float32).reshape(size, size)
@@ -73,8 +77,8 @@ def in_two_processes(folder, backend):
 @pytest.mark.parametrize("backend", ["aot_eager", "aot_eager_decomp_partition"])
 def test_a_second_process_computes_the_same_without_the_compiler(tmp_path, backend):
     (first, kept, _), (second, used, loaded) = in_two_processes(tmp_path, backend)
-    assert kept == ["an artifact is kept"] * 6
-    assert used == ["an artifact is used"] * 6
+    assert kept == ["an artifact is kept"] * 7
+    assert used == ["an artifact is used"] * 7
     assert second == first
     # torch's own operators of the namespace prims import it when they run.
     assert loaded == [] or backend != "aot_eager"

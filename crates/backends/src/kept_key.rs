@@ -196,31 +196,58 @@ fn is_torchs_own(
     object: Option<&Bound<'_, PyAny>>,
 ) -> Told<()> {
     let path = &*function.path;
-    let mut parts = path.split('.');
-    let root = match (parts.next(), path.contains('.')) {
-        (Some(root @ ("torch" | "operator" | "_operator" | "math")), true) => {
-            py.import(root)?.into_any()
+    let found = match path.split_once('.') {
+        // The path of an attribute names it, too; so do the arguments.
+        Some(("getattr", _)) | Some(("builtins", "getattr")) => {
+            Some(py.import("builtins")?.getattr("getattr")?)
         }
-        (Some(name), false) => py.import("builtins")?.getattr(name)?,
-        _ => return untold(format!("the function {path}")),
+        Some(("torch", rest)) if rest.starts_with("_ops.") => match object {
+            Some(object) => operator(object)?,
+            None => None,
+        },
+        Some((root @ ("torch" | "operator" | "_operator" | "math"), rest)) => {
+            let mut namespace = rest.strip_prefix("ops.").unwrap_or("aten.").split('.');
+            if namespace.next() != Some("aten") {
+                return untold(format!("the operation {path}"));
+            }
+            named(py.import(root)?.into_any(), rest.split('.'))?
+        }
+        None => Some(py.import("builtins")?.getattr(path)?),
+        Some(_) => None,
     };
-    let mut namespace = path
-        .strip_prefix("torch.ops.")
-        .unwrap_or("aten.")
-        .split('.');
-    if namespace.next() != Some("aten") {
-        return untold(format!("the operation {path}"));
-    }
-    let mut found = root;
-    for part in parts {
-        match found.getattr_opt(part)? {
-            Some(next) => found = next,
-            None => return untold(format!("the function {path}")),
-        }
-    }
+    let Some(found) = found else {
+        return untold(format!("the function {path}"));
+    };
     match object.is_some_and(|object| object.is(&found)) {
         true => Ok(()),
         false => untold(format!("the function {path}, which is another one")),
+    }
+}
+
+/// What is found under names, each an attribute of the one before.
+fn named<'py, 'a>(
+    from: Bound<'py, PyAny>,
+    names: impl IntoIterator<Item = &'a str>,
+) -> PyResult<Option<Bound<'py, PyAny>>> {
+    let mut found = from;
+    for name in names {
+        match found.getattr_opt(name)? {
+            Some(next) => found = next,
+            None => return Ok(None),
+        }
+    }
+    Ok(Some(found))
+}
+
+/// An operator of torch's own that the program calls by itself: what its text, `aten.add.Tensor`, stands for.
+fn operator<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
+    let text = object.str()?;
+    match text.to_str()?.strip_prefix("aten.") {
+        Some(name) => named(
+            object.py().import("torch")?.into_any(),
+            ["ops", "aten"].into_iter().chain(name.split('.')),
+        ),
+        None => Ok(None),
     }
 }
 

@@ -41,6 +41,7 @@ mod tensor_classes;
 mod torch_python;
 mod tracer_options;
 mod transforms;
+mod triton_kernels;
 mod vmap;
 mod wrapper_fakes;
 mod wrappers;

@@ -139,6 +139,9 @@ pub fn marked_function<'py>(
     if let Some(flow) = crate::flex_attention::whole_call(tx, f, args)? {
         return Ok(Some(flow));
     }
+    if let Some(flow) = crate::triton_kernels::call(tx, f, args)? {
+        return Ok(Some(flow));
+    }
     if let Some(flow) = crate::collectives::call(tx, f, args)? {
         return Ok(Some(flow));
     }

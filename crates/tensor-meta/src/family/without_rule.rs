@@ -130,7 +130,7 @@ fn outside_of_graphs() -> [Entry; 12] {
         operation(
             "looks_at_data",
             "",
-            "__complex__ __array__ __repr__ __str__ __format__ apply_ map_ untyped_storage storage",
+            "__complex__ __array__ __repr__ __str__ __format__ apply_ map_ untyped_storage storage is_pinned",
         )
         .does(BREAKS),
         operation(
