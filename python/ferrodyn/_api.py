@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import os
+import types
 from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeVar, overload
@@ -31,6 +32,17 @@ is_compiling = _core.is_compiling
 graph_break = _core.graph_break
 
 
+#: Callables of C, and operators, whose call torch writes in Python but never compiles.
+_WITHOUT_CODE = (
+    types.BuiltinFunctionType,
+    types.MethodDescriptorType,
+    types.MethodWrapperType,
+    types.WrapperDescriptorType,
+    torch._ops.OpOverload,
+    torch._ops.OpOverloadPacket,
+)
+
+
 def _apply(target: Any, make: Callable[[Any], Any], options: CompileOptions | None) -> Any:
     """Compile (or disable) whatever kind of callable `target` is."""
     if isinstance(target, torch.nn.Module):
@@ -51,7 +63,27 @@ def _apply(target: Any, make: Callable[[Any], Any], options: CompileOptions | No
             f"expected a function, a method, a callable or an nn.Module, got {target!r} "
             f"of type {type(target).__name__}"
         )
+    if options is not None and _has_no_code(target):
+        return make(_caller(target))
     return make(target)
+
+
+def _has_no_code(target: Any) -> bool:
+    """Whether a call of `target` runs no Python code that could be compiled: ``torch.sin``."""
+    while isinstance(target, functools.partial):
+        target = target.func
+    return isinstance(target, _WITHOUT_CODE)
+
+
+def _caller(target: Any) -> Any:
+    """Return a function that does nothing but call `target`."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return target(*args, **kwargs)
+
+    # Code of its own: compiled code, and the limit of recompilations, belong to a code object.
+    call.__code__ = call.__code__.replace()
+    return functools.update_wrapper(call, target, updated=())
 
 
 def _original(module: torch.nn.Module) -> torch.nn.Module:

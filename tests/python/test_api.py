@@ -25,6 +25,50 @@ def add(x, y=1):
     return x + y
 
 
+@pytest.mark.parametrize(
+    ("target", "args"),
+    [
+        (torch.sin, (torch.ones(2),)),
+        (torch.Tensor.cos, (torch.ones(2),)),
+        (torch.nn.functional.gelu, (torch.ones(2),)),
+        (operator.mul, (torch.ones(2), 3)),
+        (functools.partial(torch.add, alpha=2), (torch.ones(2), torch.ones(2))),
+        (torch.ops.aten.relu, (torch.ones(2),)),
+        (torch.ops.aten.relu.default, (torch.ones(2),)),
+    ],
+    ids=["function", "method", "functional", "operator", "partial", "packet", "overload"],
+)
+def test_a_callable_without_python_code_is_compiled(target, args):
+    recorder = harness.Recorder()
+    compiled = ferrodyn.compile(target, backend=recorder, fullgraph=True)
+    assert torch.equal(compiled(*args), target(*args))
+    assert recorder.ops() == [1]
+    assert getattr(compiled, "__name__", None) == getattr(target, "__name__", "call")
+
+
+def test_each_callable_without_python_code_has_a_limit_of_its_own():
+    recorder = harness.Recorder()
+    names = "sin cos tan exp log sqrt abs neg floor ceil".split()
+    with ferrodyn.config.patch(recompile_limit=2):
+        for name in names:
+            ferrodyn.compile(getattr(torch, name), backend=recorder)(torch.ones(2))
+    assert len(recorder.graphs) == len(names)
+
+
+def test_grad_modes_that_are_set_back_at_once_are_left_out():
+    def blocks(x, y):
+        with torch.no_grad():
+            a = x * 2
+        with torch.no_grad():
+            b = a + y
+        return x * b
+
+    recorder = harness.Recorder()
+    ferrodyn.compile(blocks, backend=recorder)(torch.ones(2, requires_grad=True), torch.ones(2))
+    modes = [n.args[0] for n in recorder.graphs[0].graph.nodes if "grad" in n.name]
+    assert modes == [False, True]
+
+
 def test_names_and_version():
     for name in ferrodyn.__all__:
         assert hasattr(ferrodyn, name), name

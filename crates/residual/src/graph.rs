@@ -1,12 +1,12 @@
 //! The graph's last steps: outputs, dead code, the order of inputs, the backend.
 
 use bytecode::op::LocalIdx;
-use fx_graph::{AotInput, Arg, NodeId};
+use fx_graph::{AotInput, Arg, Graph, NodeId, OpKind, Target};
 use guards::{Extent, IntExpr, Source};
 use pyo3::prelude::*;
 use pyo3::types::PyFloat;
 use rustc_hash::FxHashMap;
-use torch_abi::names;
+use torch_abi::{TorchAbi, names};
 use translator::stop::{R, Stop};
 use translator::tx::{FloatInput, GraphInput, IntInput};
 use variables::{FloatExpr, Obj};
@@ -95,6 +95,9 @@ pub fn compile(
         outputs.iter().map(|(n, _)| Arg::Node(*n)).collect(),
     ));
     tx.graph_mut().eliminate_dead_code();
+    if let Some(abi) = TorchAbi::loaded() {
+        drop_idle_grad_modes(tx.graph_mut(), abi.grad_mode())?;
+    }
     // A mode that is in force would see the residual code set the state.
     if tx.graph().op_count() == 0 || tx.outer_modes() == 0 && only_state(tx) {
         return Ok(None);
@@ -230,10 +233,37 @@ const STATE: [&str; 5] = [
 /// Whether the graph computes nothing: the residual code sets the state that it would leave.
 fn only_state(tx: &Finished<'_, '_>) -> bool {
     tx.graph().iter().all(|(_, node)| match &node.target {
-        fx_graph::Target::Function(f) => STATE.contains(&&*f.path),
-        fx_graph::Target::Name(_) => !matches!(
-            node.op,
-            fx_graph::OpKind::CallMethod | fx_graph::OpKind::CallModule
-        ),
+        Target::Function(f) => STATE.contains(&&*f.path),
+        Target::Name(_) => !matches!(node.op, OpKind::CallMethod | OpKind::CallModule),
     })
+}
+
+/// Removes pairs of nodes of which one sets the grad mode and the next sets it back: the end of one
+/// `with torch.no_grad()` and the beginning of the next. `enabled` is the mode that the graph begins with.
+fn drop_idle_grad_modes(graph: &mut Graph, mut enabled: bool) -> R<()> {
+    let mut idle = Vec::new();
+    let mut before: Option<(NodeId, bool)> = None;
+    for (id, node) in graph.iter().filter(|(_, n)| n.op != OpKind::Placeholder) {
+        let mode = match (&node.target, node.args.first()) {
+            (Target::Function(f), Some(Arg::Bool(mode))) if &*f.path == names::SET_GRAD_MODE => {
+                *mode
+            }
+            _ => {
+                before = None;
+                continue;
+            }
+        };
+        before = match before {
+            Some((set, previous)) if mode == previous => {
+                idle.extend([set, id]);
+                None
+            }
+            _ => Some((id, enabled)).filter(|_| mode != enabled),
+        };
+        enabled = mode;
+    }
+    for id in idle {
+        graph.erase(id).map_err(|e| Stop::Internal(e.to_string()))?;
+    }
+    Ok(())
 }

@@ -10,7 +10,7 @@ use std::rc::Rc;
 
 use fx_graph::{Arg, NodeId, OpKind};
 use guards::{IntBinary, IntExpr, SourceId};
-use tensor_meta::{DType, Reads};
+use tensor_meta::{DType, Reads, SymInt};
 use variables::{ComputedVar, EarlyCall, EarlyKind, FloatExpr, IntVar, ReadNumber, TensorVar, Var};
 
 use crate::early::value_needed;
@@ -39,21 +39,32 @@ impl Tx<'_> {
         if reads == Reads::Number || meta.shape.is_empty() {
             return self.read_in_graph(t);
         }
-        let sizes: Option<Vec<i64>> = meta.shape.iter().map(|size| size.as_const()).collect();
         let most = match self.ints.captures_scalars {
             true => MAX_CAPTURED,
             false => MAX_LISTED,
         };
-        match sizes {
-            Some(sizes)
-                if (1..=most).contains(&sizes.iter().product::<i64>())
-                    && number_of(meta.dtype).is_some()
-                    && self.can_read_in_graph(tensor) =>
-            {
-                self.list_read_in_graph(t, &sizes).map(Some)
-            }
-            _ => Ok(None),
+        let is_listed = |count: i64| (1..=most).contains(&count);
+        let sizes = meta.shape.iter().map(|size| self.log.sizes.hint(*size));
+        if !is_listed(sizes.product())
+            || number_of(meta.dtype).is_none()
+            || !self.can_read_in_graph(tensor)
+        {
+            return Ok(None);
         }
+        // Where sizes change, a list for each is worth it to a program that asked for numbers of the graph.
+        let may_fix = self.ints.captures_scalars;
+        let can_fix = |size: &SymInt| {
+            size.as_const().is_some()
+                || may_fix
+                    && self.log.sizes.expr(*size).is_some_and(|expr| {
+                        !expr.sources().iter().any(|source| self.is_early(*source))
+                    })
+        };
+        if !meta.shape.iter().all(can_fix) {
+            return Ok(None);
+        }
+        let sizes: Vec<i64> = meta.shape.iter().map(|size| self.fix_size(*size)).collect();
+        self.list_read_in_graph(t, &sizes).map(Some)
     }
 
     /// The nested list of the numbers of a tensor of these sizes.
