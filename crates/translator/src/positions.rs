@@ -13,6 +13,7 @@ use variables::{IterBody, Obj, Var};
 
 use crate::stop::{R, Stop};
 use crate::tx::Tx;
+use variables::code::is_stack_name;
 use variables::iter_class::IterClass;
 
 impl<'py> Tx<'py> {
@@ -23,7 +24,12 @@ impl<'py> Tx<'py> {
         source: SourceId,
     ) -> R<Option<IterBody>> {
         let py = self.py;
-        if self.resumed.is_some() {
+        // A loop holds its iterator on the stack.
+        let is_of_a_loop = match self.facts.sources.get(source) {
+            Source::Local { name, .. } => is_stack_name(name),
+            _ => false,
+        };
+        if is_of_a_loop {
             return Ok(None);
         }
         let class = it.get_type();

@@ -1,4 +1,4 @@
-"""A program that asks for numbers of the graph gets the list of a tensor whose size changes, a graph for each."""
+"""Numbers of the graph are asked for: a list of a tensor whose size changes has a graph each."""
 
 import torch
 
