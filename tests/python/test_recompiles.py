@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import logging
 
 import harness
@@ -297,3 +298,45 @@ def test_no_backend_is_the_default_one():
     assert ferrodyn.compile(fn, backend=None).__wrapped__ is fn
     options = ferrodyn.compile(torch.nn.ReLU(), backend=None)._compile_kwargs
     assert options["backend"] == "inductor"
+
+
+def distinct(x, *modules):
+    return x * len(set(modules)), [p + x for m in modules for p in m.parameters()]
+
+
+@pytest.mark.parametrize("kept", [True, False], ids=["kept", "dropped"])
+def test_modules_that_are_keys_are_no_constants(kept):
+    recorder = harness.Recorder()
+    compiled = ferrodyn.compile(distinct, backend=recorder)
+    alive, x = [], torch.ones(())
+    for _ in range(6):
+        modules = [torch.nn.Linear(1, 1), torch.nn.ReLU(), torch.nn.Linear(1, 1)]
+        harness.assert_same(distinct(x, *modules), compiled(x, *modules))
+        alive.extend(modules if kept else [])
+    # That modules change is remembered with the code, so that it may be known from the other run.
+    assert len(recorder.graphs) <= 2
+    one, other = torch.nn.Linear(1, 1), torch.nn.Linear(1, 1)
+    for modules in ([one, one, other], [one, other, one], [one, other, other], [one, one, one]):
+        harness.assert_same(distinct(x, *modules), compiled(x, *modules))
+    groups = {one: "one"}
+
+    def known(x, module):
+        return x * (groups.get(module) == "one")
+
+    compiled = ferrodyn.compile(known, backend=recorder)
+    for module in (other, one, torch.nn.Linear(1, 1), other, one, torch.nn.Linear(1, 1)):
+        assert compiled(x, module) == known(x, module)
+
+
+def test_a_copy_of_a_module_in_each_call_is_compiled_once():
+    def adapted(x, module):
+        own = copy.deepcopy(module)
+        torch._dynamo.graph_break()
+        return sum((x * p).sum() for p in own.parameters())
+
+    recorder = harness.Recorder()
+    compiled = ferrodyn.compile(adapted, backend=recorder)
+    module = torch.nn.Sequential(torch.nn.Linear(1, 1), torch.nn.Linear(1, 1))
+    for _ in range(6):
+        harness.assert_same(adapted(torch.ones(2), module), compiled(torch.ones(2), module))
+    assert len(recorder.graphs) == 3

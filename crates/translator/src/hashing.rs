@@ -11,6 +11,9 @@ use crate::stop::{R, Stop};
 use crate::tx::Tx;
 use crate::values::Special;
 
+/// Of more objects the addresses are guarded: a guard for each two of them would cost more.
+const MOST_TOLD_APART: usize = 24;
+
 impl Tx<'_> {
     /// The hash key of a (realized) value.
     ///
@@ -99,7 +102,10 @@ impl Tx<'_> {
             if !self.hashes_by_identity(&class) {
                 return self.own_key(*id, &var, may_run);
             }
-            self.guard_identity(*id);
+            match self.bind_tensors {
+                true => self.guard_identity(*id),
+                false => self.tell_apart(*id),
+            }
         }
         Key::new(self.py, &var, |_| true)
             .ok_or_else(|| Stop::unsupported(format!("hashing {}", self.describe(&var))))
@@ -227,6 +233,33 @@ impl Tx<'_> {
         match self.st.hashed.iter().any(|(of, _)| *of == id) {
             false => Ok(()),
             true => Err(Stop::unsupported("changing an attribute of a key")),
+        }
+    }
+
+    /// An object from outside was told from others by its address, in code that is called with one module after
+    /// the other: it is held to be none of the others, whatever it is.
+    fn tell_apart(&mut self, id: ObjId) {
+        if matches!(self.obj(id).origin, variables::Origin::Source { .. }) {
+            self.st.told_apart.insert(id);
+        }
+    }
+
+    /// Guards that objects which were told from each other by their addresses are not one.
+    pub fn guard_told_apart(&mut self) {
+        let ids: Vec<ObjId> = self.st.told_apart.iter().copied().collect();
+        if ids.len() > MOST_TOLD_APART {
+            for id in ids {
+                self.guard_identity(id);
+            }
+            return;
+        }
+        for (i, a) in ids.iter().enumerate() {
+            for b in &ids[..i] {
+                // Others differ in what their guards say of their classes.
+                if self.obj(*a).class.is(&self.obj(*b).class) {
+                    self.guard_apart(*a, *b);
+                }
+            }
         }
     }
 

@@ -129,6 +129,8 @@ pub struct State {
     pub effects: Effects,
     /// objects that were hashed by their own `__hash__`, with their keys
     pub hashed: im::Vector<(ObjId, Key)>,
+    /// objects from outside that were told from others by their addresses, of which no guard holds the address
+    pub told_apart: im::OrdSet<ObjId>,
     /// what functions under `functools.lru_cache` gave: the function, its arguments, its result
     pub cached: im::Vector<(usize, Vec<Key>, Var)>,
     /// the exceptions that were raised and caught so far: tracebacks exist in plain Python only
@@ -186,6 +188,7 @@ impl State {
             frame,
             effects: Effects::default(),
             hashed: im::Vector::new(),
+            told_apart: im::OrdSet::new(),
             cached: im::Vector::new(),
             caught: im::Vector::new(),
             contexts: im::Vector::new(),

@@ -249,6 +249,7 @@ fn bind_closure(tx: &mut Tx<'_>, request: &Request<'_, '_>) {
 /// Whatever torch raises.
 pub fn closing_guards(tx: &mut Tx<'_>) -> PyResult<()> {
     tx.guard_touched();
+    tx.guard_told_apart();
     tx.unbind_replaced();
     let free: Vec<_> = tx
         .log

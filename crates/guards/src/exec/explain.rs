@@ -27,7 +27,7 @@ pub struct Failure {
     pub code: String,
     /// The user's line that asked for the guard.
     pub user_frame: Option<Arc<UserFrame>>,
-    /// Whether a module has another object as a parameter or buffer than the one that was bound.
+    /// Whether a module has another object as a parameter or buffer than the one that was bound, or is another module.
     pub replaced_tensor: bool,
 }
 
@@ -84,7 +84,14 @@ impl CheckProgram {
             }
             Op::Check { reg, guard } => {
                 let guard = set.guard(*guard);
-                self.failure(guard, self.reason(py, op, guard, &value(reg.0)))
+                let actual = value(reg.0);
+                let failure = self.failure(guard, self.reason(py, op, guard, &actual));
+                let other_module =
+                    matches!(guard.kind, GuardKind::IdMatch { .. }) && is_module(&actual);
+                Failure {
+                    replaced_tensor: failure.replaced_tensor || other_module,
+                    ..failure
+                }
             }
             Op::Ambient { guard } => {
                 let guard = set.guard(*guard);
@@ -418,4 +425,10 @@ impl CheckProgram {
             _ => code,
         }
     }
+}
+
+fn is_module(object: &Bound<'_, PyAny>) -> bool {
+    let module = object.py().import(torch_abi::names::NN_MODULE);
+    let class = module.and_then(|module| module.getattr("Module"));
+    class.is_ok_and(|class| object.get_type().is_subclass(&class).unwrap_or(false))
 }
