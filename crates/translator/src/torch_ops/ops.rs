@@ -122,10 +122,11 @@ impl<'py> Tx<'py> {
                 return Ok(Flow::Value(made));
             }
         }
-        // A compiler's tensors take no number for an index that it does not know.
-        if !self.runs_as_is && matches!(key, Var::Int(_)) && self.follows_from_read(key) {
+        // What traces the graph would take the number that it is now for an index, and guard it.
+        if !self.runs_as_is && matches!(key, Var::Int(_)) {
+            let select = self.known.torch.getattr(self.py, "select")?;
             let dim = self.int(0);
-            return self.tensor_method(t, "select", Args::pos(vec![dim, key.clone()]));
+            return self.graph_call(&select, Args::pos(vec![t.clone(), dim, key.clone()]));
         }
         self.call_operator("getitem", vec![t.clone(), key.clone()])
     }
