@@ -80,12 +80,12 @@ fn drawn(tx: &mut Tx<'_>, function: Obj, pos: Vec<EarlyArg>, kind: Kind) -> Var 
 
 /// What a method in C draws; `None` where it draws nothing, or raises.
 fn kind_of(tx: &mut Tx<'_>, name: &str, args: &Args) -> R<Option<(Kind, Vec<Obj>)>> {
-    if !tx.can_make_early() || !args.kw.is_empty() {
+    if !tx.can_draw_floats() || !args.kw.is_empty() {
         return Ok(None);
     }
     Ok(match (name, &args.pos[..]) {
         ("random", []) => Some((Kind::Float, Vec::new())),
-        ("getrandbits", [bits]) => {
+        ("getrandbits", [bits]) if tx.can_make_early() => {
             let bits = ints(tx, std::slice::from_ref(bits))?;
             match bits.as_deref() {
                 Some([bits @ 0..=62]) => {
@@ -104,7 +104,7 @@ fn kind_of(tx: &mut Tx<'_>, name: &str, args: &Args) -> R<Option<(Kind, Vec<Obj>
 /// The source of a generator from outside whose methods are those of its class.
 fn generator(tx: &mut Tx<'_>, id: ObjId) -> R<Option<SourceId>> {
     // No class derived from it.
-    if !tx.can_make_early() || !tx.obj(id).class.is(&tx.known.random_generator) {
+    if !tx.can_draw_floats() || !tx.obj(id).class.is(&tx.known.random_generator) {
         return Ok(None);
     }
     match &tx.obj(id).origin {
@@ -130,6 +130,9 @@ fn ints(tx: &mut Tx<'_>, args: &[Var]) -> R<Option<Vec<i64>>> {
 
 /// `randint(a, b)`, `randrange(...)`, and what `choice` and `shuffle` are made of.
 fn draw_between(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
+    if !tx.can_make_early() {
+        return Ok(None);
+    }
     let Some((generator, rest)) = from_generator(tx, name, &args)? else {
         return Ok(None);
     };
@@ -190,6 +193,9 @@ fn draw_real(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
 
 /// `choice(items)` of numbers of one kind: which one it is is not known.
 fn draw_item(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
+    if !tx.can_make_early() {
+        return Ok(None);
+    }
     let Some((generator, [items])) = from_generator(tx, name, &args)? else {
         return Ok(None);
     };
