@@ -36,6 +36,7 @@ pub(crate) const RULES: RuleList = &[
         &[
             ("_check_tensor_all", check_all as Rule),
             ("get_default_device", default_device),
+            ("_shape_as_tensor", shape_as_tensor),
         ],
     ),
     (
@@ -314,6 +315,30 @@ fn check_all(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     };
     assert_in_graph(tx, &cond, &message)?;
     value(tx.none())
+}
+
+/// Fake tensors have no data for `_shape_as_tensor` to fill: a compiler gets a tensor that is made of the sizes.
+fn shape_as_tensor(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
+    if tx.runs_as_is {
+        return Ok(None);
+    }
+    let given = tx.by_name(name, args, &["self"], 1, 1)?;
+    let Some(tensor) = given.into_iter().next().flatten() else {
+        return Ok(None);
+    };
+    let tensor = tx.realize(&tensor)?;
+    if !matches!(tensor, Var::Tensor(_)) {
+        return Ok(None);
+    }
+    let Flow::Value(sizes) = tx.tensor_method(&tensor, "size", Args::pos(Vec::new()))? else {
+        return Ok(None);
+    };
+    let torch = tx.known.torch.bind(tx.py).clone();
+    let mut args = Args::pos(vec![sizes]);
+    args.kw
+        .push(("dtype".into(), Var::py(torch.getattr("int64")?.unbind())));
+    tx.call(&Var::py(torch.getattr("tensor")?.unbind()), args)
+        .map(Some)
 }
 
 fn packs(_: &mut Tx<'_>, name: &'static str, _: Args) -> Given {

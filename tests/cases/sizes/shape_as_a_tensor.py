@@ -1,0 +1,16 @@
+"""The sizes of a tensor as a tensor, of which a compiler makes no kernel on data that it has not."""
+
+import torch
+from torch.onnx.operators import shape_as_tensor
+
+GRAPHS = 2
+SNAPSHOT = False
+
+
+def fn(x):
+    sizes = torch._shape_as_tensor(x)
+    return sizes, 1 + sizes[0], shape_as_tensor(x.sum()), x * sizes[-1]
+
+
+def calls():
+    return [(torch.ones(n, 4),) for n in (6, 7, 8)]
