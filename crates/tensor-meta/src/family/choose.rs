@@ -261,7 +261,7 @@ pub(crate) fn entries(out: &mut Vec<Entry>) {
             .does(NEVER_RAISES | TAKES_NUMBERS | CONVERTS_NUMBERS)
             .inplace("", ""),
         rule("lerp", "*", "*", lerp)
-            .does(NEVER_RAISES)
+            .does(NEVER_RAISES | TAKES_NUMBERS)
             .inplace("", ""),
         rule("addcmul", "*", "*", addcmul)
             .does(NEVER_RAISES | TAKES_NUMBERS | CONVERTS_NUMBERS)

@@ -3,8 +3,8 @@
 use smallvec::SmallVec;
 
 use crate::call::{
-    Call, In, R, bool_or, float_or, int, int_list, int_or, one, opt_tensor, raise, tensor, tensors,
-    unsupported, wrap_dim,
+    Call, In, R, bool_or, float_or, int, int_list, int_or, one, opt_tensor, raise, size_or, tensor,
+    tensors, unsupported, wrap_dim,
 };
 use crate::family::elementwise::{Operand, common_type, elementwise};
 use crate::family::view::unsqueezed;
@@ -377,7 +377,7 @@ fn meshgrid(call: &Call<'_>) -> R {
 fn triangle(call: &Call<'_>) -> R {
     let [x, diagonal] = call.bind(["input", "diagonal"])?;
     let x = tensor(x)?;
-    int_or(diagonal, 0)?;
+    size_or(diagonal, 0)?;
     if x.dim() < 2 {
         return raise("tril and triu need matrices");
     }

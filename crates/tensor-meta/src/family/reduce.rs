@@ -635,6 +635,6 @@ pub(crate) fn entries(out: &mut Vec<Entry>) {
         rule("sort", "*", "*", sort),
         rule("argsort", "*", "*", argsort),
         rule("topk", "*", "*", topk).does(TAKES_SIZES),
-        rule("kthvalue", "*", "*", kthvalue),
+        rule("kthvalue", "*", "*", kthvalue).does(TAKES_SIZES),
     ]);
 }

@@ -9,6 +9,7 @@ use crate::family::view::{selected, sliced};
 use crate::iterator::{broadcast, preserved_strides};
 use crate::registry::{Entry, rule};
 use crate::traits::Cast;
+use crate::traits::facts::TAKES_SIZES;
 use crate::types::{DType, TensorMeta, Value};
 
 /// `scatter`, `scatter_add`: the input, written to.
@@ -224,8 +225,8 @@ pub(crate) fn entries(out: &mut Vec<Entry>) {
         rule("index_put", "*", "*", index_put)
             .cast_on(Cast::None, Cast::NotDescribed)
             .inplace("", ""),
-        rule("slice_scatter", "*", "*", slice_scatter),
-        rule("select_scatter", "*", "*", select_scatter),
+        rule("slice_scatter", "*", "*", slice_scatter).does(TAKES_SIZES),
+        rule("select_scatter", "*", "*", select_scatter).does(TAKES_SIZES),
         rule("take", "*", "*", take),
         rule("isin", "*", "", isin),
     ]);

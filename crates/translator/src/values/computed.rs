@@ -551,6 +551,14 @@ impl<'py> Tx<'py> {
             if self.size_compare(IntCompare::Gt, i, &zero) == Some(true) {
                 return Ok(true);
             }
+            if i.value > 0 {
+                self.guard_relation(IntRelation {
+                    op: IntCompare::Gt,
+                    left: i.expr.clone(),
+                    right: IntExpr::Const(0),
+                });
+                return Ok(true);
+            }
         }
         let whole =
             constant(exponent) && (is_int(&e) || e.call_method0("is_integer")?.is_truthy()?);
