@@ -1,4 +1,4 @@
-"""An int that changes stays an int of the graph for what traces it: places, diagonals, roots, weights."""
+"""An int that changes stays an int of the graph for what traces it: places, roots, weights."""
 
 import torch
 

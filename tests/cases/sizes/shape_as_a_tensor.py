@@ -1,4 +1,4 @@
-"""The sizes of a tensor as a tensor, of which a compiler makes no kernel on data that it has not."""
+"""A compiler gets the sizes of a tensor as a tensor that is made of them: fakes have no data."""
 
 import torch
 from torch.onnx.operators import shape_as_tensor
