@@ -306,6 +306,12 @@ pub const PREDISPATCH: &str = "torch._functorch.predispatch";
 pub const FUNCTORCH_VMAP: &str = "torch._functorch.vmap";
 /// Package of the control flow operators.
 pub const HIGHER_ORDER_OPS: &str = "torch._higher_order_ops";
+/// Module of the operators that run a function as it is.
+pub const WRAP: &str = "torch._higher_order_ops.wrap";
+/// Module of the operator that runs a function with hints for a compiler.
+pub const HINTS_WRAP: &str = "torch._higher_order_ops.hints_wrap";
+/// Module of `torch._strict_mode`'s operator.
+pub const STRICT_MODE: &str = "torch._higher_order_ops.strict_mode";
 /// Module of the operator that registers a hook in a graph: importing it lists the operator.
 pub const REGISTER_HOOK: &str = "torch._higher_order_ops.register_hook";
 /// That operator, in [`REGISTER_HOOK`].

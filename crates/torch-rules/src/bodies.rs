@@ -3,6 +3,7 @@
 //! Invariant: what such a function does besides computing would be done once more, or at another time,
 //! by who runs it, so a function with side effects is refused.
 
+use std::rc::Rc;
 use std::sync::Arc;
 
 use fx_graph::{Graph, NodeId};
@@ -15,7 +16,7 @@ use translator::state::Snapshot;
 use translator::stop::{R, Stop};
 use translator::torch_ops::args::{MetaArg, NodeArgs};
 use translator::tx::{Args, Tx};
-use variables::{Body, Effects, Obj, ObjId, ObjState, Origin, Var};
+use variables::{Body, Effects, Obj, ObjId, ObjState, OrderedMap, Origin, TupleVar, Var};
 
 /// The function's graph, and what it gives.
 pub(crate) struct Traced {
@@ -402,6 +403,49 @@ pub(crate) fn taken_along(
         }
     });
     others.collect()
+}
+
+/// What the function gives, of the tensors `made` that a node of its graph gives.
+pub(crate) fn result(tx: &mut Tx<'_>, out: Out, made: &Var, read: &[(NodeId, Var)]) -> R<Var> {
+    let Var::Tuple(made) = made else {
+        return Err(Stop::Internal("what a function of the graph gives".into()));
+    };
+    filled_in(tx, out, &made.items, read)
+}
+
+fn filled_in(tx: &mut Tx<'_>, out: Out, made: &[Var], read: &[(NodeId, Var)]) -> R<Var> {
+    let each = |tx: &mut Tx<'_>, items: Vec<Out>| -> R<Vec<Var>> {
+        items
+            .into_iter()
+            .map(|i| filled_in(tx, i, made, read))
+            .collect()
+    };
+    let missing = || Stop::Internal("a result of a function of the graph".into());
+    Ok(match out {
+        Out::New(at) => made.get(at).cloned().ok_or_else(missing)?,
+        Out::Given(v) | Out::Constant(v) => v,
+        Out::Read(node) => {
+            let found = read.iter().find(|r| r.0 == node);
+            found.map(|r| r.1.clone()).ok_or_else(missing)?
+        }
+        Out::Tuple(items, class) => Var::Tuple(Rc::new(TupleVar {
+            items: each(tx, items)?,
+            class,
+            origin: None,
+        })),
+        Out::List(items) => {
+            let items = each(tx, items)?;
+            tx.new_list(items)
+        }
+        Out::Dict(items) => {
+            let mut map = OrderedMap::default();
+            for (key, v) in items {
+                let v = filled_in(tx, v, made, read)?;
+                map.insert(tx.key(&key)?, key, v);
+            }
+            tx.new_dict(map)
+        }
+    })
 }
 
 impl Out {

@@ -4,7 +4,6 @@
 //! Invariant: what the function does besides computing would be done twice by plain Python, so a
 //! function with side effects is left to it.
 
-use fx_graph::NodeId;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict};
 use tensor_meta::Inferred;
@@ -13,9 +12,9 @@ use translator::stop::{R, Stop};
 use translator::torch_ops::args::NodeArgs;
 use translator::torch_ops::emit::Callee;
 use translator::tx::{Args, Flow, Tx};
-use variables::{OrderedMap, TupleVar, Var};
+use variables::Var;
 
-use crate::bodies::{Out, Taker};
+use crate::bodies::Taker;
 
 /// What a node calls. Where torch traces the graph below a backend, it wants the operator that it
 /// knows to compute again; the numbers of a plain run come from torch's own function.
@@ -195,43 +194,5 @@ fn checkpointed(
         Inferred::Tuple(results),
         &Args::default(),
     )?;
-    let Var::Tuple(made) = made else {
-        return Err(Stop::Internal("a checkpoint's results".into()));
-    };
-    checkpoint_result(tx, traced.out, &made.items, &read)
-}
-
-fn checkpoint_result(tx: &mut Tx<'_>, out: Out, made: &[Var], read: &[(NodeId, Var)]) -> R<Var> {
-    let each = |tx: &mut Tx<'_>, items: Vec<Out>| -> R<Vec<Var>> {
-        items
-            .into_iter()
-            .map(|i| checkpoint_result(tx, i, made, read))
-            .collect()
-    };
-    let missing = || Stop::Internal("a checkpoint's result".into());
-    Ok(match out {
-        Out::New(at) => made.get(at).cloned().ok_or_else(missing)?,
-        Out::Given(v) | Out::Constant(v) => v,
-        Out::Read(node) => {
-            let found = read.iter().find(|r| r.0 == node);
-            found.map(|r| r.1.clone()).ok_or_else(missing)?
-        }
-        Out::Tuple(items, class) => Var::Tuple(std::rc::Rc::new(TupleVar {
-            items: each(tx, items)?,
-            class,
-            origin: None,
-        })),
-        Out::List(items) => {
-            let items = each(tx, items)?;
-            tx.new_list(items)
-        }
-        Out::Dict(items) => {
-            let mut map = OrderedMap::default();
-            for (key, v) in items {
-                let v = checkpoint_result(tx, v, made, read)?;
-                map.insert(tx.key(&key)?, key, v);
-            }
-            tx.new_dict(map)
-        }
-    })
+    crate::bodies::result(tx, traced.out, &made, &read)
 }

@@ -43,6 +43,7 @@ mod tracer_options;
 mod transforms;
 mod triton_kernels;
 mod vmap;
+mod wrapped;
 mod wrapper_fakes;
 mod wrappers;
 
@@ -58,6 +59,7 @@ pub const LISTED: &[RuleList] = &[
     higher_order::RULES,
     flex_attention::RULES,
     checkpoint::RULES,
+    wrapped::RULES,
     flags::RULES,
     subclasses::RULES,
     torch_python::RULES,
