@@ -6,7 +6,6 @@
 
 use fx_graph::{AotInput, ShapeGuard, ShapeLeaf};
 use pyo3::exceptions::PyException;
-use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyInt, PyList, PyModule};
 use rustc_hash::FxHashMap;
@@ -14,7 +13,7 @@ use rustc_hash::FxHashMap;
 use crate::log::{self, log};
 use crate::module_stacks::ModuleStacks;
 use crate::names;
-use crate::node_meta::{Late, NodeMeta};
+use crate::node_meta::mark_nodes;
 use crate::propagate::{LateValues, Propagation};
 use crate::ragged;
 use crate::shape_guards;
@@ -449,34 +448,6 @@ impl<'py> Prepared<'py> {
         };
         self.sources.iter().enumerate().map(name).collect()
     }
-}
-
-/// Writes to the nodes what torch's tracer keeps of them. What is said of their values may be made `late`.
-fn mark_nodes(
-    gm: &Bound<'_, PyAny>,
-    modules: &ModuleStacks,
-    late: Option<&Py<LateValues>>,
-) -> PyResult<()> {
-    let py = gm.py();
-    modules.write(gm)?;
-    for node in gm.getattr("graph")?.getattr("nodes")?.try_iter()? {
-        let node = node?;
-        let op: String = node.getattr(intern!(py, "op"))?.extract()?;
-        if op.starts_with("call_") {
-            let made_by = match modules.layer(&node)? {
-                Some(layer) => layer,
-                None => node.getattr("target")?,
-            };
-            let stack = PyList::new(py, [(node.getattr("name")?, made_by)])?;
-            node.getattr("meta")?.set_item(names::SOURCE_STACK, stack)?;
-        }
-        if let Some(run) = late
-            && !matches!(&*op, "placeholder" | "output")
-        {
-            NodeMeta::install(&node, Late::Value(run.clone_ref(py)))?;
-        }
-    }
-    Ok(())
 }
 
 /// Where nobody said how the inputs are reached: by the names of the placeholders.

@@ -21,6 +21,7 @@ use crate::aot::{self, AotContext};
 use crate::module_stacks::ModuleStacks;
 use crate::names;
 use crate::node_meta::{Late, NodeMeta};
+use crate::propagate::parts;
 
 /// A tracing context that becomes torch's own once an attribute of it is read.
 const TRACING: &std::ffi::CStr = c"
@@ -337,9 +338,13 @@ impl Announced {
         let slf = slf.get();
         Announced::retire(module)?;
         if slf.context.get().is_open() {
-            for node in module.getattr("graph")?.getattr("nodes")?.try_iter()? {
-                let late = Late::Context(slf.context.clone_ref(py));
-                NodeMeta::install(&node?, late)?;
+            let mut open = vec![module.clone()];
+            while let Some(module) = open.pop() {
+                for node in module.getattr("graph")?.getattr("nodes")?.try_iter()? {
+                    let late = Late::Context(slf.context.clone_ref(py));
+                    NodeMeta::install(&node?, late)?;
+                }
+                open.extend(parts(&module)?.into_iter().map(|part| part.0));
             }
         }
         module.getattr(slf.name)

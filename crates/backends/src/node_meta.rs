@@ -3,12 +3,14 @@
 use pyo3::PyTraverseError;
 use pyo3::exceptions::PyKeyError;
 use pyo3::gc::PyVisit;
+use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyString, PyTuple, PyType};
+use pyo3::types::{PyDict, PyList, PyString, PyTuple, PyType};
 
 use crate::late_context::LateContext;
+use crate::module_stacks::ModuleStacks;
 use crate::names;
-use crate::propagate::LateValues;
+use crate::propagate::{LateValues, parts};
 
 /// What makes the part that is late.
 pub(crate) enum Late {
@@ -240,4 +242,51 @@ impl NodeMeta {
             Late::Copy(of) => visit.call(of),
         }
     }
+}
+
+/// Writes to the nodes what torch's tracer keeps of them. What is said of their values may be made `late`.
+pub(crate) fn mark_nodes(
+    gm: &Bound<'_, PyAny>,
+    modules: &ModuleStacks,
+    late: Option<&Py<LateValues>>,
+) -> PyResult<()> {
+    modules.write(gm)?;
+    mark_graph(gm, modules, late, &PyList::empty(gm.py()))
+}
+
+/// As [`mark_nodes`], of a graph and those in it. `around`: what is said of the node that is given the graph.
+fn mark_graph(
+    gm: &Bound<'_, PyAny>,
+    modules: &ModuleStacks,
+    late: Option<&Py<LateValues>>,
+    around: &Bound<'_, PyList>,
+) -> PyResult<()> {
+    let py = gm.py();
+    for node in gm.getattr("graph")?.getattr("nodes")?.try_iter()? {
+        let node = node?;
+        let op: String = node.getattr(intern!(py, "op"))?.extract()?;
+        if op.starts_with("call_") {
+            let layer = match around.is_empty() {
+                true => modules.layer(&node)?,
+                false => None,
+            };
+            let made_by = match layer {
+                Some(layer) => layer,
+                None => node.getattr("target")?,
+            };
+            let stack = around.get_slice(0, around.len());
+            stack.append((node.getattr("name")?, made_by))?;
+            node.getattr("meta")?.set_item(names::SOURCE_STACK, stack)?;
+        }
+        if let Some(run) = late
+            && (!matches!(&*op, "placeholder" | "output") || !around.is_empty())
+        {
+            NodeMeta::install(&node, Late::Value(run.clone_ref(py)))?;
+        }
+    }
+    for (part, user) in parts(gm)? {
+        let stack = user.getattr("meta")?.get_item(names::SOURCE_STACK)?;
+        mark_graph(&part, modules, late, stack.cast()?)?;
+    }
+    Ok(())
 }

@@ -9,7 +9,7 @@ use pyo3::exceptions::PyException;
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList, PyTuple};
+use pyo3::types::{PyCFunction, PyDict, PyList, PyTuple};
 
 use crate::aot::{CONSTANT, Torch};
 use crate::names;
@@ -148,13 +148,38 @@ impl Propagation {
         torch: &Torch<'py>,
         running: &mut Option<Bound<'py, PyAny>>,
     ) -> PyResult<()> {
-        let gm = self.gm.bind(py);
-        let mode = self.mode.bind(py);
-        let shape_env = mode.getattr("shape_env")?;
+        let run = Run {
+            torch,
+            mode: self.mode.bind(py).clone(),
+            map_arg: py.import(names::FX_NODE)?.getattr("map_arg")?,
+            module_class: py.import("torch.fx")?.getattr("GraphModule")?,
+        };
+        run.graph(self.gm.bind(py), self.inputs.bind(py).as_any(), running)
+    }
+}
+
+/// A run, of a graph and of those in it.
+struct Run<'a, 'py> {
+    torch: &'a Torch<'py>,
+    mode: Bound<'py, PyAny>,
+    map_arg: Bound<'py, PyAny>,
+    module_class: Bound<'py, PyAny>,
+}
+
+impl<'py> Run<'_, 'py> {
+    fn graph(
+        &self,
+        gm: &Bound<'py, PyAny>,
+        inputs: &Bound<'py, PyAny>,
+        running: &mut Option<Bound<'py, PyAny>>,
+    ) -> PyResult<()> {
+        let py = gm.py();
+        let torch = self.torch;
+        let shape_env = self.mode.getattr("shape_env")?;
         let env = PyDict::new(py);
         let lookup = env.getattr("__getitem__")?;
-        let map_arg = py.import(names::FX_NODE)?.getattr("map_arg")?;
         let mut input = 0;
+        let mut parts = Vec::new();
         for node in gm.getattr("graph")?.getattr("nodes")?.try_iter()? {
             let node = node?;
             *running = Some(node.clone());
@@ -164,32 +189,37 @@ impl Propagation {
                 "output" => break,
                 "placeholder" => {
                     input += 1;
-                    self.inputs.bind(py).get_item(input - 1)?
+                    inputs.get_item(input - 1)?
                 }
                 "get_attr" => {
-                    let mut value = gm.clone();
-                    for part in target.extract::<String>()?.split('.') {
-                        value = value.getattr(part)?;
-                    }
+                    let value = attribute(gm, &target)?;
                     if value.is_instance(&torch.tensor)? {
                         let source = torch.local(&format!("self.{target}"))?;
                         let context = torch.symbolic_context(&value, &source, CONSTANT)?;
-                        value = torch.fake_of(mode, &value, &source, &context)?;
+                        torch.fake_of(&self.mode, &value, &source, &context)?
+                    } else {
+                        if value.is_instance(&self.module_class)? {
+                            parts.push(value.clone());
+                        }
+                        value
                     }
-                    value
                 }
                 _ => {
-                    let args = map_arg
+                    let args = self
+                        .map_arg
                         .call1((node.getattr(intern!(py, "args"))?, &lookup))?
                         .cast_into::<PyTuple>()?;
-                    let kwargs = map_arg.call1((node.getattr(intern!(py, "kwargs"))?, &lookup))?;
+                    let kwargs =
+                        (self.map_arg).call1((node.getattr(intern!(py, "kwargs"))?, &lookup))?;
                     let kwargs = kwargs.cast::<PyDict>()?;
                     match &*op {
                         "call_method" => args
                             .get_item(0)?
                             .getattr(target.extract::<String>()?)?
                             .call(args.get_slice(1, args.len()), Some(kwargs))?,
-                        "call_function" => target.call(args, Some(kwargs))?,
+                        "call_function" => self.with_parts(std::mem::take(&mut parts), || {
+                            target.call(args, Some(kwargs))
+                        })?,
                         _ => break,
                     }
                 }
@@ -207,4 +237,92 @@ impl Propagation {
         }
         Ok(())
     }
+
+    /// Runs a node that is given graphs, and then each of these with what the node first called it with.
+    fn with_parts(
+        &self,
+        parts: Vec<Bound<'py, PyAny>>,
+        call: impl FnOnce() -> PyResult<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let Some(py) = parts.first().map(Bound::py) else {
+            return call();
+        };
+        let given = PyDict::new(py);
+        let mut hooks = Vec::new();
+        for part in &parts {
+            let given = given.clone().unbind();
+            let note = move |args: &Bound<'_, PyTuple>, _: Option<&Bound<'_, PyDict>>| {
+                let py = args.py();
+                given
+                    .bind(py)
+                    .call_method1("setdefault", (args.get_item(0)?, args.get_item(1)?))
+                    .map(|_| py.None())
+            };
+            let note = PyCFunction::new_closure(py, None, None, note)?;
+            hooks.push(part.call_method1("register_forward_pre_hook", (note,))?);
+        }
+        let made = call();
+        for hook in hooks {
+            hook.call_method0("remove")?;
+        }
+        let made = made?;
+        let fake = py.import(names::FAKE_TENSOR)?.getattr("FakeTensor")?;
+        for part in parts {
+            let Some(args) = given.get_item(&part)? else {
+                continue;
+            };
+            // What a transform runs it with is gone behind it.
+            let is_lasting = |v: &Bound<'py, PyAny>| -> PyResult<bool> {
+                Ok(!v.is_instance(&self.torch.tensor)? || v.get_type().is(&fake))
+            };
+            let mut lasting = true;
+            for v in args.try_iter()? {
+                lasting &= is_lasting(&v?)?;
+            }
+            if lasting && let Err(error) = self.graph(&part, &args, &mut None) {
+                if !error.is_instance_of::<PyException>(py) {
+                    return Err(error);
+                }
+            }
+        }
+        Ok(made)
+    }
+}
+
+/// What a `get_attr` node reads.
+fn attribute<'py>(
+    gm: &Bound<'py, PyAny>,
+    target: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let mut value = gm.clone();
+    for part in target.extract::<String>()?.split('.') {
+        value = value.getattr(part)?;
+    }
+    Ok(value)
+}
+
+/// The graphs that nodes of a graph module are given, each with the node that is given it first.
+///
+/// # Errors
+/// What torch raises.
+pub(crate) fn parts<'py>(
+    gm: &Bound<'py, PyAny>,
+) -> PyResult<Vec<(Bound<'py, PyAny>, Bound<'py, PyAny>)>> {
+    let py = gm.py();
+    let class = py.import("torch.fx")?.getattr("GraphModule")?;
+    let mut parts: Vec<(Bound<'py, PyAny>, Bound<'py, PyAny>)> = Vec::new();
+    for node in gm.getattr("graph")?.getattr("nodes")?.try_iter()? {
+        let node = node?;
+        if !node.getattr(intern!(py, "op"))?.eq("get_attr")? {
+            continue;
+        }
+        let value = attribute(gm, &node.getattr(intern!(py, "target"))?)?;
+        if !value.is_instance(&class)? || parts.iter().any(|p| p.0.is(&value)) {
+            continue;
+        }
+        if let Some(user) = node.getattr(intern!(py, "users"))?.try_iter()?.next() {
+            parts.push((value, user?));
+        }
+    }
+    Ok(parts)
 }

@@ -12,7 +12,7 @@ use pyo3::types::PyTuple;
 use pyo3::{PyTraverseError, PyVisit};
 
 use crate::forward::{Numbers, forward_function};
-use crate::to_torch::to_torch;
+use crate::to_torch::{Counts, ToTorch, to_torch};
 
 /// The graph with the objects that its handles stand for.
 #[pyclass(frozen, module = "ferrodyn._core")]
@@ -85,8 +85,18 @@ impl SubGraph {
     }
 
     /// The graph as a module of `torch.fx`.
-    pub(crate) fn module(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+    fn module(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         to_torch(py, &self.graph, &self.objects, &[])
+    }
+
+    /// The same, with the graphs in it numbered on.
+    pub(crate) fn numbered_module(&self, py: Python<'_>, counts: &Counts) -> PyResult<Py<PyAny>> {
+        let to_torch = ToTorch {
+            counts: counts.clone(),
+            ..ToTorch::default()
+        };
+        let made = to_torch.module(py, &self.graph, &self.objects, &[])?;
+        Ok(made.module)
     }
 }
 

@@ -4,7 +4,9 @@
 //! ends in plus the graph's own tables (about 1 us). The second is used only where both made the
 //! same small graph when torch was first seen.
 
+use std::cell::RefCell;
 use std::fmt::Write;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use fx_graph::{Arg, Graph, NodeData, NodeId, OpKind, SourceLine, SourceStack, Target};
@@ -33,7 +35,12 @@ pub struct ToTorch<'a> {
     pub slow: bool,
     /// Whether source lines are left out of `node.meta['stack_trace']`.
     pub no_stack_traces: bool,
+    /// How many graphs that nodes are given have a name so far.
+    pub(crate) counts: Counts,
 }
+
+/// Numbers of graphs by name. No two have one name and number, however deep they lie in each other.
+pub(crate) type Counts = Rc<RefCell<FxHashMap<String, usize>>>;
 
 /// A lazy `torch.fx.GraphModule` with the nodes of `graph`, in the graph's order. `objects` resolves
 /// handles. Code is generated when the module is first called or printed.
@@ -107,7 +114,11 @@ impl ToTorch<'_> {
             stacks: StackTexts::default(),
             torch_graph: torch_graph.clone(),
             submodules: PyDict::new(py),
-            counts: FxHashMap::default(),
+            made: Vec::new(),
+            named: FxHashMap::default(),
+            reads: 0,
+            unmarked: Vec::new(),
+            counts: self.counts.clone(),
         };
         match &fx.direct {
             Some(direct) if !self.slow => {
@@ -221,7 +232,7 @@ impl ToTorch<'_> {
             self.meta(converter, id, node, &made)?;
             converter.nodes[id.index()] = Some(made.unbind());
         }
-        torch_graph.setattr("_len", graph.len() + converter.submodules.len())
+        torch_graph.setattr("_len", graph.len() + converter.reads)
     }
 
     fn meta(
@@ -234,6 +245,13 @@ impl ToTorch<'_> {
         let py = converter.py;
         let example = self.example_value.and_then(|value| value(id));
         let traced = !node.source.is_empty() && !self.no_stack_traces;
+        for read in std::mem::take(&mut converter.unmarked) {
+            if traced {
+                let text = converter.stacks.text(py, &node.source)?;
+                let meta = read.getattr(intern!(py, "meta"))?;
+                meta.set_item(intern!(py, "stack_trace"), text)?;
+            }
+        }
         if example.is_none() && !traced {
             return Ok(());
         }
@@ -258,8 +276,15 @@ struct Converter<'py, 'a> {
     torch_graph: Bound<'py, PyAny>,
     /// graphs that nodes are given, by the names of the nodes that read them
     submodules: Bound<'py, PyDict>,
-    /// how many of them there are of a name
-    counts: FxHashMap<String, usize>,
+    /// graphs of the node at hand that have no name yet, by handle
+    made: Vec<(u32, Py<PyAny>)>,
+    /// names of those that have one, by handle
+    named: FxHashMap<u32, String>,
+    /// how many nodes read from the root module
+    reads: usize,
+    /// those of them that the node at hand is given
+    unmarked: Vec<Bound<'py, PyAny>>,
+    counts: Counts,
 }
 
 impl<'py> Converter<'py, '_> {
@@ -285,22 +310,57 @@ impl<'py> Converter<'py, '_> {
     }
 
     /// The node that reads a graph from the root module, at the end of the graph so far.
-    fn submodule(&mut self, part: &SubGraph) -> PyResult<Bound<'py, PyAny>> {
-        let module = part.module(self.py)?;
-        self.of_root(module.bind(self.py), part.name())
+    fn submodule(&mut self, handle: u32, part: &SubGraph) -> PyResult<Bound<'py, PyAny>> {
+        if let Some(name) = self.named.get(&handle).cloned() {
+            return self.read_from_root(&name);
+        }
+        let module = match self.made.iter().position(|made| made.0 == handle) {
+            Some(at) => self.made.swap_remove(at).1,
+            None => part.numbered_module(self.py, &self.counts)?,
+        };
+        let name = self.name_in_root(module.bind(self.py), part.name())?;
+        let read = self.read_from_root(&name)?;
+        self.named.insert(handle, name);
+        Ok(read)
     }
 
     /// The node that reads an object from the root module, at the end of the graph so far.
     fn of_root(&mut self, object: &Bound<'py, PyAny>, stem: &str) -> PyResult<Bound<'py, PyAny>> {
-        let count = self.counts.entry(stem.to_owned()).or_default();
+        let name = self.name_in_root(object, stem)?;
+        self.read_from_root(&name)
+    }
+
+    fn name_in_root(&mut self, object: &Bound<'py, PyAny>, stem: &str) -> PyResult<String> {
+        let mut counts = self.counts.borrow_mut();
+        let count = counts.entry(stem.to_owned()).or_default();
         let name = format!("{stem}_{count}");
         *count += 1;
         self.submodules.set_item(&name, object)?;
-        let given = ("get_attr", &name, (), PyDict::new(self.py), &name);
-        self.torch_graph.call_method1("create_node", given)
+        Ok(name)
+    }
+
+    fn read_from_root(&mut self, name: &str) -> PyResult<Bound<'py, PyAny>> {
+        let given = ("get_attr", name, (), PyDict::new(self.py), name);
+        let read = self.torch_graph.call_method1("create_node", given)?;
+        self.reads += 1;
+        self.unmarked.push(read.clone());
+        Ok(read)
     }
 
     fn args(&mut self, args: &[Arg]) -> PyResult<Bound<'py, PyTuple>> {
+        // As in torch, graphs inside of any of these come before these.
+        for arg in args {
+            let Arg::Opaque { handle, .. } = arg else {
+                continue;
+            };
+            let object = self.object(*handle)?;
+            if let Ok(part) = object.cast_exact::<SubGraph>()
+                && !self.named.contains_key(handle)
+            {
+                let module = part.get().numbered_module(self.py, &self.counts)?;
+                self.made.push((*handle, module));
+            }
+        }
         match args {
             [] => Ok(PyTuple::empty(self.py)),
             [one] => PyTuple::new(self.py, [self.arg(one)?]),
@@ -357,7 +417,7 @@ impl<'py> Converter<'py, '_> {
             Arg::Opaque { handle, .. } => {
                 let object = self.object(*handle)?;
                 match object.cast_exact::<SubGraph>() {
-                    Ok(part) => self.submodule(part.get())?,
+                    Ok(part) => self.submodule(*handle, part.get())?,
                     // Generated code has no text for it.
                     Err(_) if torch_abi::custom::is_custom_object(&object)? => {
                         self.of_root(&object, "object")?

@@ -181,7 +181,7 @@ fn cond(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
         "torch.cond",
         "cond",
         "cond_op",
-        &["true_graph", "false_graph"],
+        &["cond_true", "cond_false"],
     );
     op.before.push(pred);
     let mut tensors = Vec::new();
@@ -213,12 +213,7 @@ fn while_loop(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     let (carried, others) = (tx.iterate(carried)?, tx.iterate(others)?);
     let path = "torch.while_loop";
     let around = crate::bodies::graph_around(tx, carried.iter().chain(&others))?;
-    let mut op = HigherOrder::new(
-        path,
-        "while_loop",
-        "while_loop_op",
-        &["cond_graph", "body_graph"],
-    );
+    let mut op = HigherOrder::new(path, "while_loop", "while_loop_op", &["cond_fn", "body_fn"]);
     op.counts.push(carried.len());
     let mut all = Vec::new();
     for v in &carried {
@@ -276,7 +271,7 @@ fn scan(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     let others = tx.iterate(others)?;
     let path = names::SCAN;
     let around = crate::bodies::graph_around(tx, init.iter().chain(&xs).chain(&others))?;
-    let mut op = HigherOrder::new(path, "scan", "scan_op", &["scan_combine"]);
+    let mut op = HigherOrder::new(path, "scan", "scan_op", &["scan_combine_fn"]);
     op.counts = vec![init.len(), init.len() + xs.len()];
     let mut all = Vec::new();
     for v in &init {
