@@ -16,7 +16,9 @@ use translator::state::Snapshot;
 use translator::stop::{R, Stop};
 use translator::torch_ops::args::{MetaArg, NodeArgs};
 use translator::tx::{Args, Tx};
-use variables::{Body, Effects, Obj, ObjId, ObjState, OrderedMap, Origin, TupleVar, Var};
+use variables::{
+    Body, Effects, FloatVar, IntVar, Obj, ObjId, ObjState, OrderedMap, Origin, TupleVar, Var,
+};
 
 /// The function's graph, and what it gives.
 pub(crate) struct Traced {
@@ -90,6 +92,47 @@ pub(crate) fn trace_body(
     args: &Args,
     given: &[NodeId],
 ) -> R<Traced> {
+    trace(tx, what, function, args, given, &mut Numbers::default())
+}
+
+/// The same, of a function that may use numbers that are no constants: they are inputs of its graph.
+pub(crate) fn trace_body_with_numbers(
+    tx: &mut Tx<'_>,
+    what: &str,
+    function: &Var,
+    args: &Args,
+    given: &[NodeId],
+) -> R<Traced> {
+    let mut numbers = Numbers::default();
+    let traced = trace(tx, what, function, args, given, &mut numbers);
+    if numbers.ints.is_empty() && numbers.floats.is_empty() {
+        return traced;
+    }
+    // Inputs of the graph around, they are there when the function is traced again.
+    for int in &numbers.ints {
+        tx.int_input(int);
+    }
+    for float in &numbers.floats {
+        tx.float_input(float);
+    }
+    trace_body(tx, what, function, args, given)
+}
+
+/// Numbers that a function was the first to use.
+#[derive(Default)]
+struct Numbers {
+    ints: Vec<Rc<IntVar>>,
+    floats: Vec<Rc<FloatVar>>,
+}
+
+fn trace(
+    tx: &mut Tx<'_>,
+    what: &str,
+    function: &Var,
+    args: &Args,
+    given: &[NodeId],
+    numbers: &mut Numbers,
+) -> R<Traced> {
     tx.not_seen_with(what, args)?;
     let before = tx.snapshot();
     let from = tx.log.graph.checkpoint();
@@ -109,9 +152,19 @@ pub(crate) fn trace_body(
         && !tx.st.effects.advanced_since(&effects)
         && tx.st.contexts.len() == contexts
         && tx.st.flags.ptr_eq(&flags)
-        && tx.st.grad_enabled == grad_enabled
-        && tx.log.int_inputs.len() == int_inputs
-        && tx.log.float_inputs.len() == float_inputs;
+        && tx.st.grad_enabled == grad_enabled;
+    let (ints, floats) = (
+        &tx.log.int_inputs[int_inputs..],
+        &tx.log.float_inputs[float_inputs..],
+    );
+    *numbers = Numbers {
+        ints: ints.iter().map(|i| i.int.clone()).collect(),
+        floats: floats.iter().map(|f| f.float.clone()).collect(),
+    };
+    let placeholders: Vec<NodeId> = (ints.iter().map(|i| i.node))
+        .chain(floats.iter().map(|f| f.node))
+        .collect();
+    let read: Vec<NodeId> = tx.log.inputs[inputs..].iter().map(|i| i.node).collect();
     let traced = match result {
         Err(stop) => Err(tx.stop_inside(stop, what, "The function is not captured.")),
         Ok(_) if !plain => Err(Stop::brk(
@@ -119,8 +172,16 @@ pub(crate) fn trace_body(
             "The function changes something besides the tensors that it makes, which a graph of its own can't.",
             "Do that outside of the function.",
         )),
+        Ok(_) if !placeholders.is_empty() => Err(Stop::unsupported(format!(
+            "{what} of a function that uses a number which is no constant"
+        ))),
         Ok(out) => traced(tx, what, &out, from, bound, inputs, given),
     };
+    // Their names are free again.
+    for node in placeholders.into_iter().chain(read) {
+        let name = placeholder_of(tx, node);
+        tx.facts.input_names.remove(&*name);
+    }
     tx.restore_but_needs(&before);
     traced
 }
@@ -146,11 +207,6 @@ fn traced(
         .graph
         .part_since(from, given, &outputs)
         .map_err(|e| Stop::Internal(e.to_string()))?;
-    // Their names are free again.
-    for (node, ..) in &read {
-        let name = placeholder_of(tx, *node);
-        tx.facts.input_names.remove(&*name);
-    }
     let returned = |node: &NodeId| out.reads(*node);
     let read = read
         .into_iter()

@@ -125,7 +125,7 @@ fn checkpointed(
             "a reentrant checkpoint of arguments without gradients",
         ));
     }
-    let mut traced = crate::bodies::trace_body(tx, WHAT, function, &args, &given)?;
+    let mut traced = crate::bodies::trace_body_with_numbers(tx, WHAT, function, &args, &given)?;
     let mut read = Vec::new();
     if reentrant {
         // What runs now runs without gradients, and with them in the backward pass.

@@ -116,7 +116,8 @@ fn node_of(tx: &mut Tx<'_>, operator: Operator, function: &Var, args: &Args) -> 
             operator.path
         )));
     }
-    let mut traced = crate::bodies::trace_body(tx, operator.path, function, args, &[])?;
+    let mut traced =
+        crate::bodies::trace_body_with_numbers(tx, operator.path, function, args, &[])?;
     let read = crate::bodies::read_again(tx, &mut traced)?;
     let repeatable = traced
         .graph

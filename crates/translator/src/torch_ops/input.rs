@@ -376,7 +376,7 @@ impl Tx<'_> {
     }
 
     /// A dynamic int as an input of the graph. It fits 64 bits, as torch's own numbers do.
-    fn int_input(&mut self, int: &Rc<IntVar>) -> NodeId {
+    pub fn int_input(&mut self, int: &Rc<IntVar>) -> NodeId {
         if let Some(input) = self.log.int_inputs.iter().find(|i| i.int.expr == int.expr) {
             return input.node;
         }

@@ -199,7 +199,7 @@ impl Tx<'_> {
 
     /// A dynamic float as an input of the graph. A backend that compiles gets a tensor of it, as torch's own
     /// tracer has it, and the operation that reads that: it takes a float among the inputs for a constant.
-    pub(crate) fn float_input(&mut self, float: &Rc<FloatVar>) -> NodeId {
+    pub fn float_input(&mut self, float: &Rc<FloatVar>) -> NodeId {
         let known = self.log.float_inputs.iter();
         if let Some(input) = known.clone().find(|i| i.float.expr == float.expr) {
             return input.number;
