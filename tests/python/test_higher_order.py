@@ -15,9 +15,12 @@ from typing import Any
 import harness
 import pytest
 import torch
+from torch._higher_order_ops.hints_wrap import hints_wrapper
 from torch._higher_order_ops.map import map as map_rows
 from torch._higher_order_ops.scan import scan
+from torch._higher_order_ops.strict_mode import strict_mode
 from torch._higher_order_ops.while_loop import while_loop
+from torch._higher_order_ops.wrap import wrap
 from torch.utils._pytree import tree_leaves
 from torch.utils.checkpoint import checkpoint
 
@@ -160,6 +163,28 @@ def checkpoint_of_a_list(p: torch.Tensor, x: torch.Tensor) -> Any:
     return checkpoint(body, x, items, use_reentrant=False)
 
 
+def wrap_of_globals(p: torch.Tensor, x: torch.Tensor) -> Any:
+    return wrap(lambda u, *, v: (u * v - x).sin() * items[1], a, v=b)
+
+
+def wrap_of_a_list(p: torch.Tensor, x: torch.Tensor) -> Any:
+    def body(u: torch.Tensor, v: list[torch.Tensor]) -> dict[str, Any]:
+        inner = wrap(lambda t: layers[1](t) - v[1], u)
+        return {"made": [u * v[0] - inner, 2], "given": (names["t"], layers[0](v[1]))}
+
+    made = wrap(body, x, items)
+    return made["made"][0] * made["made"][1], made["given"]
+
+
+def hints_of_globals(p: torch.Tensor, x: torch.Tensor) -> Any:
+    body = lambda u, v: (u.detach() * v - a, held.t - v)  # noqa: E731
+    return hints_wrapper(body, (x.detach(), b), {}, hints={"level": 1})
+
+
+def strict_mode_of_globals(p: torch.Tensor, x: torch.Tensor) -> Any:
+    return strict_mode(lambda u, v: [u.detach() * v - a, held.t - v], (x.detach(), b))
+
+
 def checkpoint_of_globals(p: torch.Tensor, x: torch.Tensor) -> Any:
     return checkpoint(lambda u, v: (u * v - x).sin() * items[1], a, b, use_reentrant=False)
 
@@ -267,3 +292,49 @@ def test_below_autograd(program: Callable[..., Any]) -> None:
 @pytest.mark.parametrize("program", [cond_in_branches, loop_over_items], ids=_name)
 def test_below_inductor(program: Callable[..., Any]) -> None:
     _compare(program, "inductor", records=[False], rtol=1e-5, atol=1e-6)
+
+
+def _graph_of(fn: Callable[..., Any], *args: Any) -> torch.fx.GraphModule:
+    graphs: list[torch.fx.GraphModule] = []
+
+    def backend(gm: torch.fx.GraphModule, example_inputs: Sequence[Any]) -> Any:
+        graphs.append(gm)
+        return gm.forward
+
+    harness.compile(fn, backend=backend, fullgraph=True)(*args)
+    (gm,) = graphs
+    return gm
+
+
+def _parts(gm: torch.fx.GraphModule) -> set[str]:
+    return {name for name, part in gm.named_modules() if name and hasattr(part, "graph")}
+
+
+def test_graphs_of_functions_have_torch_s_names() -> None:
+    def nested(x: torch.Tensor) -> torch.Tensor:
+        return wrap(lambda u: wrap(lambda v: v.sin(), u) + 1, x)
+
+    assert _parts(_graph_of(nested, a)) == {"wrap_body_1", "wrap_body_1.wrap_body_0"}
+
+    def branches(x: torch.Tensor) -> torch.Tensor:
+        inner = lambda u: torch.cond(u.sum() > 1, torch.sin, torch.cos, (u,))  # noqa: E731
+        return torch.cond(x.sum() > 0, inner, lambda u: u + 1, (x,))
+
+    inner = {"cond_true_1.cond_true_0", "cond_true_1.cond_false_0"}
+    assert _parts(_graph_of(branches, a)) == {"cond_true_1", "cond_false_1"} | inner
+
+
+def test_nodes_of_functions_say_what_torch_s_say() -> None:
+    def program(x: torch.Tensor) -> torch.Tensor:
+        return wrap(lambda u: wrap(lambda v: v[:2].sin(), u) + 1, x)
+
+    gm = _graph_of(program, a)
+    part = gm.get_submodule("wrap_body_1.wrap_body_0")
+    (sin,) = (node for node in part.graph.nodes if node.name == "sin")
+    stack = [name.split("_")[0] for name, _ in sin.meta["source_fn_stack"]]
+    assert stack == ["wrap", "wrap", "sin"]
+    assert sin.meta["example_value"].shape == (2,)
+    (given,) = (node for node in part.graph.nodes if node.op == "placeholder")
+    assert given.meta["example_value"].shape == (3,)
+    (read,) = (node for node in gm.graph.nodes if node.op == "get_attr")
+    assert "return wrap(" in read.meta["stack_trace"]

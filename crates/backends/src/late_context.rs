@@ -160,6 +160,7 @@ impl LateContext {
         let late = Bound::new(py, late)?;
         let tracing = late_tracing(py)?.call1((&late,))?.unbind();
         late.get().tracing.get_or_init(|| tracing);
+        mark_parts(gm, &late)?;
         for name in Announced::NAMES {
             let context = late.clone().unbind();
             let announced = Bound::new(py, Announced { context, name })?;
@@ -299,6 +300,26 @@ impl LateContext {
     }
 }
 
+/// Writes to the nodes of a module that there is more.
+fn mark(module: &Bound<'_, PyAny>, late: &Bound<'_, LateContext>) -> PyResult<()> {
+    for node in module.getattr("graph")?.getattr("nodes")?.try_iter()? {
+        NodeMeta::install(&node?, Late::Context(late.clone().unbind()))?;
+    }
+    Ok(())
+}
+
+/// The same for the graphs that nodes of a module are given: those are reached without a look at its own.
+fn mark_parts(module: &Bound<'_, PyAny>, late: &Bound<'_, LateContext>) -> PyResult<()> {
+    if module.getattr("_modules")?.is_empty()? {
+        return Ok(());
+    }
+    for (part, _) in parts(module)? {
+        mark(&part, late)?;
+        mark_parts(&part, late)?;
+    }
+    Ok(())
+}
+
 /// An attribute of a graph module through which its nodes are reached: the first read writes to them that there is
 /// more, and takes this out of the module's class.
 #[pyclass(frozen, module = "ferrodyn._core")]
@@ -338,14 +359,7 @@ impl Announced {
         let slf = slf.get();
         Announced::retire(module)?;
         if slf.context.get().is_open() {
-            let mut open = vec![module.clone()];
-            while let Some(module) = open.pop() {
-                for node in module.getattr("graph")?.getattr("nodes")?.try_iter()? {
-                    let late = Late::Context(slf.context.clone_ref(py));
-                    NodeMeta::install(&node?, late)?;
-                }
-                open.extend(parts(&module)?.into_iter().map(|part| part.0));
-            }
+            mark(module, slf.context.bind(py))?;
         }
         module.getattr(slf.name)
     }
