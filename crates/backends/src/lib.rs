@@ -61,4 +61,4 @@ pub use registry::{
     register_backend, unregister,
 };
 pub use subgraph::{SubGraph, subgraph};
-pub use to_torch::{Attrs, Converted, ExampleValue, ToTorch, to_torch};
+pub use to_torch::{Attrs, Converted, Counts, ExampleValue, ToTorch, to_torch};

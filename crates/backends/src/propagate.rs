@@ -279,10 +279,11 @@ impl<'py> Run<'_, 'py> {
             for v in args.try_iter()? {
                 lasting &= is_lasting(&v?)?;
             }
-            if lasting && let Err(error) = self.graph(&part, &args, &mut None) {
-                if !error.is_instance_of::<PyException>(py) {
-                    return Err(error);
-                }
+            if lasting
+                && let Err(error) = self.graph(&part, &args, &mut None)
+                && !error.is_instance_of::<PyException>(py)
+            {
+                return Err(error);
             }
         }
         Ok(made)

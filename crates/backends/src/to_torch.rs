@@ -36,11 +36,11 @@ pub struct ToTorch<'a> {
     /// Whether source lines are left out of `node.meta['stack_trace']`.
     pub no_stack_traces: bool,
     /// How many graphs that nodes are given have a name so far.
-    pub(crate) counts: Counts,
+    pub counts: Counts,
 }
 
 /// Numbers of graphs by name. No two have one name and number, however deep they lie in each other.
-pub(crate) type Counts = Rc<RefCell<FxHashMap<String, usize>>>;
+pub type Counts = Rc<RefCell<FxHashMap<String, usize>>>;
 
 /// A lazy `torch.fx.GraphModule` with the nodes of `graph`, in the graph's order. `objects` resolves
 /// handles. Code is generated when the module is first called or printed.
