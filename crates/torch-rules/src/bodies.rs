@@ -92,7 +92,7 @@ pub(crate) fn trace_body(
     args: &Args,
     given: &[NodeId],
 ) -> R<Traced> {
-    trace(tx, what, function, args, given, &mut Numbers::default())
+    trace_noting(tx, what, function, args, given, &mut Numbers::default())
 }
 
 /// The same, of a function that may use numbers that are no constants: they are inputs of its graph.
@@ -104,28 +104,46 @@ pub(crate) fn trace_body_with_numbers(
     given: &[NodeId],
 ) -> R<Traced> {
     let mut numbers = Numbers::default();
-    let traced = trace(tx, what, function, args, given, &mut numbers);
-    if numbers.ints.is_empty() && numbers.floats.is_empty() {
+    let traced = trace_noting(tx, what, function, args, given, &mut numbers);
+    if numbers.len() == 0 {
         return traced;
     }
     // Inputs of the graph around, they are there when the function is traced again.
-    for int in &numbers.ints {
-        tx.int_input(int);
-    }
-    for float in &numbers.floats {
-        tx.float_input(float);
-    }
+    numbers.make_inputs(tx);
     trace_body(tx, what, function, args, given)
 }
 
 /// Numbers that a function was the first to use.
 #[derive(Default)]
-struct Numbers {
+pub(crate) struct Numbers {
     ints: Vec<Rc<IntVar>>,
     floats: Vec<Rc<FloatVar>>,
 }
 
-fn trace(
+impl Numbers {
+    /// How many there are.
+    pub(crate) fn len(&self) -> usize {
+        self.ints.len() + self.floats.len()
+    }
+
+    /// Whether there are some, and all are ints.
+    pub(crate) fn has_ints_only(&self) -> bool {
+        !self.ints.is_empty() && self.floats.is_empty()
+    }
+
+    /// Makes them inputs of the graph.
+    pub(crate) fn make_inputs(&self, tx: &mut Tx<'_>) {
+        for int in &self.ints {
+            tx.int_input(int);
+        }
+        for float in &self.floats {
+            tx.float_input(float);
+        }
+    }
+}
+
+/// As [`trace_body`]; a function that is the first to use numbers is refused, and `numbers` says which.
+pub(crate) fn trace_noting(
     tx: &mut Tx<'_>,
     what: &str,
     function: &Var,
@@ -157,10 +175,10 @@ fn trace(
         &tx.log.int_inputs[int_inputs..],
         &tx.log.float_inputs[float_inputs..],
     );
-    *numbers = Numbers {
-        ints: ints.iter().map(|i| i.int.clone()).collect(),
-        floats: floats.iter().map(|f| f.float.clone()).collect(),
-    };
+    numbers.ints.extend(ints.iter().map(|i| i.int.clone()));
+    numbers
+        .floats
+        .extend(floats.iter().map(|f| f.float.clone()));
     let placeholders: Vec<NodeId> = (ints.iter().map(|i| i.node))
         .chain(floats.iter().map(|f| f.node))
         .collect();
@@ -453,8 +471,10 @@ pub(crate) fn taken_along(
     let others = traced.inputs[given..].iter().map(|node| {
         let is_node = |v: &&Var| matches!(v, Var::Tensor(t) if t.node == *node);
         let known = read.iter().map(|r| &r.1).find(is_node);
-        match known.or_else(|| used.get(node)) {
-            Some(v) => Ok((*node, v.clone())),
+        let int = tx.log.int_inputs.iter().find(|i| i.node == *node);
+        let int = int.map(|i| Var::Int(i.int.clone()));
+        match known.or_else(|| used.get(node)).cloned().or(int) {
+            Some(v) => Ok((*node, v)),
             None => Err(Stop::unsupported(format!("{what} of a strange value"))),
         }
     });

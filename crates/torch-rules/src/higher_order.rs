@@ -22,11 +22,14 @@ use translator::torch_ops::emit::Callee;
 use translator::tx::{Args, Flow, Tx};
 use variables::{Body, Obj, Var};
 
-use crate::bodies::{GraphAround, Out, Taker, Traced};
+use crate::bodies::{GraphAround, Numbers, Out, Taker, Traced};
 
 /// What a node calls. When it is first run, on fake tensors, it looks at what each function does.
 const FUNCTION: &std::ffi::CStr = c"
 import torch
+
+def tensors_of(given):
+    return [value for value in given if isinstance(value, torch.Tensor)]
 
 def memory(tensor):
     return tensor.untyped_storage()._cdata
@@ -35,15 +38,16 @@ def description(tensor):
     return tensor.shape, tensor.stride(), tensor.dtype, tensor.device
 
 def run(body, given):
-    versions = [tensor._version for tensor in given]
-    taken = {memory(tensor) for tensor in given}
+    tensors = tensors_of(given)
+    versions = [tensor._version for tensor in tensors]
+    taken = {memory(tensor) for tensor in tensors}
     with torch.no_grad():
         made = body(*given)
     for tensor in made:
         if memory(tensor) in taken:
             raise TypeError('a result that shares memory')
         taken.add(memory(tensor))
-    if any(tensor._version != version for tensor, version in zip(given, versions)):
+    if any(tensor._version != version for tensor, version in zip(tensors, versions)):
         raise TypeError('an argument that is written to')
     return [description(tensor) for tensor in made]
 
@@ -74,7 +78,7 @@ def while_loop(op, bodies, counts):
         run(goes_on, given)
         same(run(body, given), [description(tensor) for tensor in given[:carried]])
         # The operator itself wants a mode that knows of sizes that depend on data.
-        recorded = torch.is_grad_enabled() and any(tensor.requires_grad for tensor in given)
+        recorded = torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors_of(given))
         like = [t.new_empty_strided(t.size(), t.stride()) for t in given[:carried]]
         return tuple(history(tensor) if recorded else tensor for tensor in like)
     goes_on_value = lambda *given: goes_on(*given)[0]
@@ -154,6 +158,12 @@ fn whole_scan(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
 }
 
 fn cond(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
+    with_numbers(tx, args, |tx, args, numbers| {
+        cond_node(tx, name, args, numbers)
+    })
+}
+
+fn cond_node(tx: &mut Tx<'_>, name: &'static str, args: Args, numbers: &mut Numbers) -> Given {
     let names = ["self", "pred", "true_fn", "false_fn", "operands"];
     let given = tx.by_name(name, args, &names, 5, 5)?;
     let [_, Some(pred), Some(yes), Some(no), Some(operands)] = &given[..] else {
@@ -195,6 +205,7 @@ fn cond(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     higher_order(
         tx,
         op,
+        numbers,
         &[(yes, args.clone()), (no, args)],
         &around,
         |bodies| {
@@ -205,6 +216,17 @@ fn cond(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
 }
 
 fn while_loop(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
+    with_numbers(tx, args, |tx, args, numbers| {
+        while_loop_node(tx, name, args, numbers)
+    })
+}
+
+fn while_loop_node(
+    tx: &mut Tx<'_>,
+    name: &'static str,
+    args: Args,
+    numbers: &mut Numbers,
+) -> Given {
     let names = ["self", "cond_fn", "body_fn", "carried", "additional"];
     let given = tx.by_name(name, args, &names, 5, 5)?;
     let [_, Some(goes_on), Some(body), Some(carried), Some(others)] = &given[..] else {
@@ -227,6 +249,7 @@ fn while_loop(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     higher_order(
         tx,
         op,
+        numbers,
         &[(goes_on, args.clone()), (body, args)],
         &around,
         |bodies| {
@@ -242,6 +265,12 @@ fn while_loop(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
 }
 
 fn map(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
+    with_numbers(tx, args, |tx, args, numbers| {
+        map_node(tx, name, args, numbers)
+    })
+}
+
+fn map_node(tx: &mut Tx<'_>, name: &'static str, args: Args, numbers: &mut Numbers) -> Given {
     let given = tx.by_name(name, args, &["self", "f", "xs", "pos_args"], 4, 4)?;
     let [_, Some(f), Some(xs), Some(others)] = &given[..] else {
         return Ok(None);
@@ -258,10 +287,16 @@ fn map(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     for v in others {
         all.push(passed(tx, &mut op, &v)?);
     }
-    higher_order(tx, op, &[(f, Args::pos(all))], &around, |_| true)
+    higher_order(tx, op, numbers, &[(f, Args::pos(all))], &around, |_| true)
 }
 
 fn scan(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
+    with_numbers(tx, args, |tx, args, numbers| {
+        scan_node(tx, name, args, numbers)
+    })
+}
+
+fn scan_node(tx: &mut Tx<'_>, name: &'static str, args: Args, numbers: &mut Numbers) -> Given {
     let names = ["self", "combine_fn", "init", "xs", "additional"];
     let given = tx.by_name(name, args, &names, 5, 5)?;
     let [_, Some(f), Some(init), Some(xs), Some(others)] = &given[..] else {
@@ -284,7 +319,7 @@ fn scan(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
         all.push(passed(tx, &mut op, &v)?);
     }
     let count = init.len();
-    higher_order(tx, op, &[(f, Args::pos(all))], &around, |bodies| {
+    higher_order(tx, op, numbers, &[(f, Args::pos(all))], &around, |bodies| {
         let [
             Traced {
                 out: Out::Tuple(parts, None),
@@ -401,7 +436,8 @@ pub(crate) fn computes(node: &NodeData) -> bool {
     let outside = ["torch.ops.", "torch.utils.", "torch.autograd."];
     let of_torch = match &node.target {
         Target::Function(f) => {
-            f.path.starts_with("torch.") && !outside.iter().any(|o| f.path.starts_with(o))
+            f.path.starts_with("operator.")
+                || f.path.starts_with("torch.") && !outside.iter().any(|o| f.path.starts_with(o))
         }
         Target::Name(_) => node.op == OpKind::CallMethod,
     };
@@ -441,12 +477,13 @@ fn is_plain_number(tx: &Tx<'_>, o: &Obj) -> bool {
 
 /// The tensors in an argument's containers, of which nothing else may be a part.
 fn all_tensors(tx: &mut Tx<'_>, path: &str, v: &Var, found: &mut Vec<Var>) -> R<()> {
-    let v = tx.realize(v)?;
+    let v = tx.look(v)?;
     let items: Vec<Var> = match &v {
         Var::Tensor(_) => {
             found.push(v);
             return Ok(());
         }
+        v if is_int(tx, v) => return Ok(()),
         Var::Tuple(t) if t.class.is_none() => t.items.clone(),
         Var::Obj(id) => {
             let class = tx.obj(*id).class.clone();
@@ -467,12 +504,24 @@ fn all_tensors(tx: &mut Tx<'_>, path: &str, v: &Var, found: &mut Vec<Var>) -> R<
 
 /// A tensor that the functions get as it is.
 fn passed(tx: &mut Tx<'_>, op: &mut HigherOrder, v: &Var) -> R<Var> {
-    let v = tx.realize(v)?;
+    let v = tx.look(v)?;
+    if is_int(tx, &v) {
+        return Ok(v);
+    }
     if !matches!(v, Var::Tensor(_)) {
         return Err(refused(op.path, "an operand that is no tensor"));
     }
     op.pass(&v);
     Ok(v)
+}
+
+/// Whether a value is an int, which functions get as it is.
+fn is_int(tx: &Tx<'_>, v: &Var) -> bool {
+    match v {
+        Var::Int(_) => true,
+        Var::Const(o) => o.bind(tx.py).is_exact_instance_of::<PyInt>(),
+        _ => false,
+    }
 }
 
 /// What stands in the functions for a tensor that is another one each time, of which nothing is known but
@@ -505,10 +554,32 @@ fn stand_in(tx: &mut Tx<'_>, op: &mut HigherOrder, v: &Var, row: bool) -> R<Var>
     Ok(inside)
 }
 
+/// Makes an operator's node; again for each function that is the first to use ints which are no constants, with
+/// these as inputs of the graph.
+fn with_numbers(
+    tx: &mut Tx<'_>,
+    args: Args,
+    node: impl Fn(&mut Tx<'_>, Args, &mut Numbers) -> Given,
+) -> Given {
+    let before = tx.snapshot();
+    let mut numbers = Numbers::default();
+    loop {
+        let known = numbers.len();
+        let made = node(tx, args.clone(), &mut numbers);
+        // Operators take ints only.
+        if made.is_ok() || numbers.len() == known || !numbers.has_ints_only() {
+            return made;
+        }
+        tx.restore_but_needs(&before);
+        numbers.make_inputs(tx);
+    }
+}
+
 /// Traces the functions, each with its arguments, and makes the node if they fit.
 fn higher_order(
     tx: &mut Tx<'_>,
     op: HigherOrder,
+    numbers: &mut Numbers,
     bodies: &[(&Var, Args)],
     around: &GraphAround,
     fits: impl Fn(&[Traced]) -> bool,
@@ -523,7 +594,7 @@ fn higher_order(
     let mut traced = Vec::new();
     for (function, args) in bodies {
         let (body, used) = crate::bodies::noting_used(tx, |tx| {
-            crate::bodies::trace_body(tx, op.path, function, args, &op.inside)
+            crate::bodies::trace_noting(tx, op.path, function, args, &op.inside, numbers)
         });
         traced.push((body?, used));
     }
@@ -579,7 +650,7 @@ fn higher_order(
     let function = made.unbind();
     let callee = Callee::Function(&function, op.path, None);
     let args = Args::pos(op.before.into_iter().chain(inputs).collect());
-    let others = tx.node_args(&args)?;
+    let others = tx.node_args_with_sizes(&args)?;
     let graphs: Vec<_> = all
         .iter()
         .zip(op.parts)

@@ -79,7 +79,11 @@ impl<'py> Tx<'py> {
         Ok(match &var {
             Var::Int(i) => {
                 let size = self.size_of_int(i);
-                (Arg::Node(self.int_node(i)?), MetaArg::SymInt(size))
+                let node = self.int_node(i)?;
+                if let Some(used) = &mut self.used {
+                    used.insert(node, var.clone());
+                }
+                (Arg::Node(node), MetaArg::SymInt(size))
             }
             Var::Float(f)
                 if !self.ints.floats_as_inputs || !self.runs_as_is && !f.value.is_finite() =>
