@@ -95,7 +95,9 @@ COMPILER = {
     "keep_tensor_guards_unsafe": honoured("as a `guard_filter_fn`"),
     "skip_guard_on_globals_unsafe": honoured("as a `guard_filter_fn`"),
     "skip_all_guards_unsafe": honoured("as a `guard_filter_fn`"),
-    "nested_compile_region": honoured("its calls are inlined: equal results, no code is shared"),
+    "nested_compile_region": honoured(
+        "a compiler gets `invoke_subgraph`; what writes or gives views is inlined"
+    ),
 }
 
 STANCES = {

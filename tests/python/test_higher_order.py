@@ -15,6 +15,8 @@ from typing import Any
 import harness
 import pytest
 import torch
+from functorch.compile import make_boxed_func
+from torch._dynamo.backends.common import aot_autograd
 from torch._higher_order_ops.hints_wrap import hints_wrapper
 from torch._higher_order_ops.map import map as map_rows
 from torch._higher_order_ops.scan import scan
@@ -308,6 +310,39 @@ def _graph_of(fn: Callable[..., Any], *args: Any) -> torch.fx.GraphModule:
 
 def _parts(gm: torch.fx.GraphModule) -> set[str]:
     return {name for name, part in gm.named_modules() if name and hasattr(part, "graph")}
+
+
+@pytest.mark.once
+def test_equal_regions_share_a_graph_below_a_compiler() -> None:
+    blocks = torch.nn.ModuleList([torch.nn.Linear(3, 3) for _ in range(3)])
+
+    @torch.compiler.nested_compile_region
+    def block(layer: torch.nn.Module, x: torch.Tensor) -> torch.Tensor:
+        return layer(x).relu() + b
+
+    def program(x: torch.Tensor) -> torch.Tensor:
+        for layer in blocks:
+            x = block(layer, x.sin())
+        return x
+
+    graphs: list[torch.fx.GraphModule] = []
+
+    def compiler(gm: torch.fx.GraphModule, example_inputs: Sequence[Any]) -> Any:
+        graphs.append(gm)
+        return make_boxed_func(gm.forward)
+
+    x = torch.rand(3, requires_grad=True)
+    expected = program(x)
+    backend = aot_autograd(fw_compiler=compiler, bw_compiler=compiler)
+    found = harness.compile(program, backend=backend, fullgraph=True)(x)
+    torch.testing.assert_close(found, expected)
+    (wanted,) = torch.autograd.grad(expected.sum(), x)
+    torch.testing.assert_close(torch.autograd.grad(found.sum(), x)[0], wanted)
+    forward = graphs[0].graph
+    operator = torch.ops.higher_order.invoke_subgraph
+    calls = [n for n in forward.nodes if n.target is operator]
+    assert len(calls) == 3
+    assert len({str(n.args[0].target) for n in calls}) == 1
 
 
 def test_graphs_of_functions_have_torch_s_names() -> None:

@@ -310,6 +310,8 @@ pub const HIGHER_ORDER_OPS: &str = "torch._higher_order_ops";
 pub const WRAP: &str = "torch._higher_order_ops.wrap";
 /// Module of the operator that runs a function with hints for a compiler.
 pub const HINTS_WRAP: &str = "torch._higher_order_ops.hints_wrap";
+/// Module of the operator that runs a region which is compiled by itself.
+pub const INVOKE_SUBGRAPH: &str = "torch._higher_order_ops.invoke_subgraph";
 /// Module of `torch._strict_mode`'s operator.
 pub const STRICT_MODE: &str = "torch._higher_order_ops.strict_mode";
 /// Module of the operator that registers a hook in a graph: importing it lists the operator.

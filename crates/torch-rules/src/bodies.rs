@@ -29,6 +29,8 @@ pub(crate) struct Traced {
     read: Vec<(NodeId, Obj, SourceId)>,
     pub(crate) out: Out,
     pub(crate) metas: Vec<TensorMeta>,
+    /// whether a tensor that it gives may share memory with others
+    pub(crate) gives_views: bool,
 }
 
 /// A result of the function.
@@ -220,6 +222,11 @@ fn traced(
     let mut outputs = Vec::new();
     let mut metas = Vec::new();
     let out = body_out(tx, what, out, bound, &mut outputs, &mut metas)?;
+    let gives_views = metas.iter().any(|meta| meta.alias != Alias::Fresh);
+    for meta in &mut metas {
+        // A tensor object that nobody had before, perhaps of memory that was there.
+        meta.alias = Alias::View;
+    }
     let (graph, used) = tx
         .log
         .graph
@@ -236,6 +243,7 @@ fn traced(
         read,
         out,
         metas,
+        gives_views,
     })
 }
 
@@ -351,10 +359,7 @@ fn body_out(
         Var::Tensor(t) => {
             let at = outputs.iter().position(|n| *n == t.node);
             Out::New(at.unwrap_or_else(|| {
-                let mut meta = TensorMeta::clone(tx.st.effects.meta(t));
-                // A tensor object that nobody had before, perhaps of memory that was there.
-                meta.alias = Alias::View;
-                metas.push(meta);
+                metas.push(TensorMeta::clone(tx.st.effects.meta(t)));
                 outputs.push(t.node);
                 outputs.len() - 1
             }))
@@ -468,7 +473,29 @@ pub(crate) fn taken_along(
     used: &FxHashMap<NodeId, Var>,
 ) -> R<Vec<(NodeId, Var)>> {
     let read = read_again(tx, traced)?;
-    let others = traced.inputs[given..].iter().map(|node| {
+    values_of(tx, what, &traced.inputs[given..], &read, used)
+}
+
+/// What a function uses, as values of the graph around it, and what only it reads, by node.
+pub(crate) fn all_taken(
+    tx: &mut Tx<'_>,
+    what: &str,
+    traced: &mut Traced,
+    used: &FxHashMap<NodeId, Var>,
+) -> R<(Vec<Var>, Vec<(NodeId, Var)>)> {
+    let read = read_again(tx, traced)?;
+    let values = values_of(tx, what, &traced.inputs, &read, used)?;
+    Ok((values.into_iter().map(|v| v.1).collect(), read))
+}
+
+fn values_of(
+    tx: &Tx<'_>,
+    what: &str,
+    nodes: &[NodeId],
+    read: &[(NodeId, Var)],
+    used: &FxHashMap<NodeId, Var>,
+) -> R<Vec<(NodeId, Var)>> {
+    let others = nodes.iter().map(|node| {
         let is_node = |v: &&Var| matches!(v, Var::Tensor(t) if t.node == *node);
         let known = read.iter().map(|r| &r.1).find(is_node);
         let int = tx.log.int_inputs.iter().find(|i| i.node == *node);

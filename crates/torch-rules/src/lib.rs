@@ -34,6 +34,7 @@ mod parameters;
 mod pullbacks;
 mod questions;
 mod ragged;
+mod regions;
 mod state_calls;
 mod subclasses;
 pub mod substitutes;
@@ -60,6 +61,7 @@ pub const LISTED: &[RuleList] = &[
     flex_attention::RULES,
     checkpoint::RULES,
     wrapped::RULES,
+    regions::RULES,
     flags::RULES,
     subclasses::RULES,
     torch_python::RULES,

@@ -387,9 +387,12 @@ fn by_mark<'py>(
         let inner = tx.build(&f.getattr("_torchdynamo_inline")?.unbind(), inline)?;
         return tx.call(&inner, args.clone()).map(Some);
     }
-    // A region that is to be compiled once: its calls are in the graph one by one.
-    if let Ok(inner) = f.getattr("__marked_compile_region_fn__") {
-        return tx.call(&Var::py(inner.unbind()), args.clone()).map(Some);
+    // A region that is to be compiled once; in another, it is part of that.
+    if let Ok(mut inner) = f.getattr("__marked_compile_region_fn__") {
+        while let Ok(innermost) = inner.getattr("__marked_compile_region_fn__") {
+            inner = innermost;
+        }
+        return crate::regions::call(tx, &Var::py(inner.unbind()), args.clone());
     }
     if flag("_dynamo_marked_constant")
         && let Some((pos, kw)) = tx.constants(args)?

@@ -137,6 +137,8 @@ pub struct Facts {
     pub fake_ops: BTreeMap<String, u64>,
     /// a module whose parameters or buffers are bound
     pub owner: Option<Obj>,
+    /// graphs of regions that are compiled by themselves, by what makes two of them one
+    pub regions: Vec<(String, Obj)>,
     /// what the user has marked, by table, once it was asked for
     pub(crate) marked: [OnceCell<Option<Obj>>; TABLES.len()],
     /// whether the program asked if it is compiled: what it does then plain Python would not do
