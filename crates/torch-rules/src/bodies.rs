@@ -476,19 +476,8 @@ pub(crate) fn taken_along(
     values_of(tx, what, &traced.inputs[given..], &read, used)
 }
 
-/// What a function uses, as values of the graph around it, and what only it reads, by node.
-pub(crate) fn all_taken(
-    tx: &mut Tx<'_>,
-    what: &str,
-    traced: &mut Traced,
-    used: &FxHashMap<NodeId, Var>,
-) -> R<(Vec<Var>, Vec<(NodeId, Var)>)> {
-    let read = read_again(tx, traced)?;
-    let values = values_of(tx, what, &traced.inputs, &read, used)?;
-    Ok((values.into_iter().map(|v| v.1).collect(), read))
-}
-
-fn values_of(
+/// These nodes, which a function uses, as values of the graph around it; `read`: what only it reads.
+pub(crate) fn values_of(
     tx: &Tx<'_>,
     what: &str,
     nodes: &[NodeId],

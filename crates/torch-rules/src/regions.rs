@@ -83,7 +83,9 @@ fn node_of(tx: &mut Tx<'_>, function: &Var, args: &Args) -> R<Option<Var>> {
         return Ok(None);
     }
     let repeatable = traced.graph.iter().all(|(_, n)| !n.draws);
-    let (inputs, read) = crate::bodies::all_taken(tx, PATH, &mut traced, &used)?;
+    let read = crate::bodies::read_again(tx, &mut traced)?;
+    let inputs = crate::bodies::values_of(tx, PATH, &traced.inputs, &read, &used)?;
+    let inputs = inputs.into_iter().map(|input| input.1).collect();
     let mut others = tx.node_args_with_sizes(&Args::pos(inputs))?;
     let key = key(tx, &traced.graph, &others);
     let known = tx.facts.regions.iter().position(|known| known.0 == key);

@@ -5,7 +5,7 @@ from torch._higher_order_ops.map import map as map_rows
 from torch._higher_order_ops.scan import scan
 from torch._higher_order_ops.while_loop import while_loop
 
-GRAPHS = 5
+GRAPHS = 6
 REFERENCE_GRAPHS = 0
 BREAKS = [
     "Unsupported: torch.while_loop of an operand that is no tensor",
