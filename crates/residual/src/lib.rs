@@ -353,13 +353,8 @@ pub fn finish(tx: Finished<'_, '_>, finish: Finish, env: &mut dyn OutputEnv) -> 
         names.push((c.callee().clone(), c.callee_name()));
         (called, skip) = call_graph(&mut g, c, &post)?;
         set_flags(&mut g)?;
-    } else if g.tx.state().grad_enabled != g.tx.ctx().grad_enabled {
-        let set = g.tx.known().torch_c.bind(py).getattr("_set_grad_enabled")?;
-        let enabled = pyo3::types::PyBool::new(py, g.tx.state().grad_enabled);
-        g.asm.callee(&set.unbind());
-        g.asm.load_const(&enabled.to_owned().into_any().unbind());
-        g.asm.call(1);
-        g.asm.op(Op::PopTop);
+    } else {
+        set_grad_mode(&mut g)?;
     }
     g.give_classes()?;
     let pre = std::mem::replace(&mut g.asm.body, bytecode::BodyBuilder::new(version))
@@ -401,8 +396,12 @@ pub fn finish(tx: Finished<'_, '_>, finish: Finish, env: &mut dyn OutputEnv) -> 
     })
 }
 
-/// Sets the flags of torch that the program has set: the graph does, but what a compiler made of it does not.
+/// Sets the flags of torch and the grad mode that the program has set: the graph does, but what a compiler made of it
+/// does not, or not with every torch.
 fn set_flags(g: &mut Emitter<'_, '_>) -> R<()> {
+    if !g.tx.suits_no_compiler() {
+        set_grad_mode(g)?;
+    }
     if g.tx.runs_as_is() {
         return Ok(());
     }
@@ -419,6 +418,22 @@ fn set_flags(g: &mut Emitter<'_, '_>) -> R<()> {
             g.asm.op(Op::PopTop);
         }
     }
+    Ok(())
+}
+
+/// Sets the grad mode that the program has set.
+fn set_grad_mode(g: &mut Emitter<'_, '_>) -> R<()> {
+    let enabled = g.tx.state().grad_enabled;
+    if enabled == g.tx.ctx().grad_enabled {
+        return Ok(());
+    }
+    let py = g.tx.py;
+    let set = g.tx.known().torch_c.bind(py).getattr("_set_grad_enabled")?;
+    let enabled = pyo3::types::PyBool::new(py, enabled);
+    g.asm.callee(&set.unbind());
+    g.asm.load_const(&enabled.to_owned().into_any().unbind());
+    g.asm.call(1);
+    g.asm.op(Op::PopTop);
     Ok(())
 }
 

@@ -10,12 +10,13 @@ use std::rc::Rc;
 use bytecode::op::Op;
 use fx_graph::{Arg, NodeData, OpKind};
 use pyo3::prelude::*;
-use tensor_meta::{Alias, Inferred, TensorMeta};
+use tensor_meta::{Alias, Does, Inferred, TensorMeta};
 use torch_abi::names;
 use translator::rules::{Given, Rule, RuleList, value};
 use translator::stop::{R, Stop};
 use translator::torch_ops::emit::Callee;
 use translator::tx::{Args, Tx};
+use variables::raising::traits_of;
 use variables::{Body, CallResult, DeferredCall, Obj, ObjId, TensorVar, Var};
 
 use crate::bodies::{Out, Taker, Traced};
@@ -84,6 +85,11 @@ pub(crate) fn tell_backward_later(tx: &mut Tx<'_>, callable: &Var, args: &Args) 
             REGISTER => hook_in_graph(tx, t, &args.pos[0]).map(Some),
             _ => Ok(None),
         };
+    }
+    // What a compiler makes of a write gives the tensor another place in the backward pass than in the graph.
+    let writes = |n: &NodeData| traits_of(n).any(Does::WRITES);
+    if !tx.runs_as_is && tx.log.graph.iter().any(|(_, n)| writes(n)) {
+        return Ok(None);
     }
     let mut pos = vec![receiver.clone()];
     for v in &args.pos {
