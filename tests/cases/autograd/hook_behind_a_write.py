@@ -1,4 +1,4 @@
-"""A hook on a tensor from before a break that was written to since: its gradient is the written tensor's."""
+"""A hook on a tensor that was written to behind a break: its gradient is the written one's."""
 
 import torch
 
