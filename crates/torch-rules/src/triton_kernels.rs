@@ -153,8 +153,10 @@ pub(crate) fn call<'py>(tx: &mut Tx<'py>, f: &Bound<'py, PyAny>, args: &Args) ->
         let Some(module) = modules.get_item(module)? else {
             return Ok(None);
         };
-        let run = module.getattr(class)?.getattr("run")?;
-        if run.is(f) {
+        // A module that is being imported has no classes yet.
+        let class = module.getattr_opt(class)?;
+        let run = class.map(|class| class.getattr("run")).transpose()?;
+        if run.is_some_and(|run| run.is(f)) {
             return run_of_kernel(tx, args);
         }
     }
