@@ -11,6 +11,7 @@ use fx_graph::NodeId;
 use guards::GuardKind;
 use pyo3::prelude::*;
 use tensor_meta::{Alias, Inferred, TensorMeta};
+use translator::rules::{Given, Rule, RuleList};
 use translator::stop::{R, Stop};
 use translator::torch_ops::emit::Callee;
 use translator::tx::{Args, Flow, Tx};
@@ -64,6 +65,23 @@ enum Out {
     Tensor(Box<TensorMeta>),
     None,
     Tuple(Vec<Out>),
+}
+
+/// torch before 2.15 has a method of Python's around the one of C's.
+pub(crate) const RULES: RuleList = &[(
+    "torch.autograd.function",
+    &[("Function.apply.__func__", apply as Rule)],
+)];
+
+fn apply(tx: &mut Tx<'_>, _: &'static str, mut args: Args) -> Given {
+    if args.pos.is_empty() {
+        return Ok(None);
+    }
+    let class = args.pos.remove(0);
+    match tx.realize(&class)?.as_obj() {
+        Some(class) => apply_function(tx, class.clone(), args).map(Some),
+        None => Ok(None),
+    }
 }
 
 /// `cls.apply(*args)`.

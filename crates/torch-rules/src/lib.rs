@@ -55,6 +55,7 @@ pub use tracer_options::errors_on_break;
 
 /// Rules by callable, one list a file.
 pub const LISTED: &[RuleList] = &[
+    autograd_function::RULES,
     transforms::RULES,
     vmap::RULES,
     higher_order::RULES,
