@@ -85,7 +85,7 @@ def with_choices(tuner, function, choices):
 def plan(kernel, count, launched, choices):
     raise NotImplementedError
 
-def divide(fixed, **given):
+def sort_out(fixed, **given):
     raise NotImplementedError
 
 def refuse():
@@ -105,7 +105,7 @@ def run(kernel, *args, grid, warmup=False, **kwargs):
         if not isinstance(size, (tuple, list)) or len(size) > 3:
             refuse()
         grids.append((*size, *(1 for _ in range(3 - len(size)))))
-    passed, constants = divide(fixed, **given)
+    passed, constants = sort_out(fixed, **given)
     told = {'launch_kwargs': launched} if TELLS_NAMES else {}
     launch(
         kernel_idx=index, constant_args_idx=constants, grid=grids, tma_descriptor_metadata={},
@@ -131,7 +131,7 @@ type Own = for<'py> fn(&mut Tx<'py>, &Bound<'py, PyAny>, &Args) -> Given;
 /// The functions that are answered while tracing, in place of being followed.
 const OWN: [(&str, Own); 4] = [
     ("plan", plan),
-    ("divide", divide),
+    ("sort_out", sort_out),
     ("refuse", refuse),
     ("launch", launch),
 ];
@@ -211,8 +211,8 @@ fn plan<'py>(tx: &mut Tx<'py>, own: &Bound<'py, PyAny>, args: &Args) -> Given {
     }
 }
 
-/// `divide(fixed, **given)`: the names of tensors and sizes, which the node is given, and the number of the others.
-fn divide<'py>(tx: &mut Tx<'py>, own: &Bound<'py, PyAny>, args: &Args) -> Given {
+/// `sort_out(fixed, **given)`: the names of tensors and sizes, which the node is given, and the number of the others.
+fn sort_out<'py>(tx: &mut Tx<'py>, own: &Bound<'py, PyAny>, args: &Args) -> Given {
     let py = tx.py;
     let fixed = match args.pos.first() {
         Some(fixed) => tx.as_const(fixed)?,
