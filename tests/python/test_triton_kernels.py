@@ -109,6 +109,11 @@ def test_hooks_of_a_tuner_are_left_to_python():
         launches(programs.with_hook, torch.randn(1000))
 
 
+def test_a_kernel_that_is_only_compiled_is_not_launched():
+    with pytest.raises(Exception, match="a Triton kernel that is compiled without being launched"):
+        launches(programs.compiled_only, torch.randn(1000))
+
+
 class Interpreted:
     """A kernel that Triton's interpreter runs, in the first configuration of its tuner."""
 

@@ -198,7 +198,7 @@ fn is_torchs_own(
     let path = &*function.path;
     let found = match path.split_once('.') {
         // The path of an attribute names it, too; so do the arguments.
-        Some(("getattr", _)) | Some(("builtins", "getattr")) => {
+        Some(("getattr", _) | ("builtins", "getattr")) => {
             Some(py.import("builtins")?.getattr("getattr")?)
         }
         Some(("torch", rest)) if rest.starts_with("_ops.") => match object {

@@ -7,7 +7,6 @@
 //! Invariant: the operator knows the kernel, and the arguments that are no tensors and no sizes, by numbers in tables
 //! of this process. So nothing of it is kept for another one.
 
-use guards::GuardKind;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyString, PyTuple};
@@ -23,7 +22,6 @@ const FUNCTION: &std::ffi::CStr = c"
 import copy
 import inspect
 
-from torch import Tensor
 from torch._higher_order_ops.triton_kernel_wrap import kernel_side_table
 from torch._higher_order_ops.triton_kernel_wrap import triton_kernel_wrapper_mutation as operator
 from torch.utils import _triton as found
@@ -88,13 +86,15 @@ def plan(kernel, count, launched, choices):
 def sort_out(fixed, **given):
     raise NotImplementedError
 
-def refuse():
+def refuse(why):
     raise NotImplementedError
 
 def launch(**given):
     raise NotImplementedError
 
 def run(kernel, *args, grid, warmup=False, **kwargs):
+    if warmup:
+        refuse('that is compiled without being launched')
     choices = tuple((name, kwargs.pop(name)) for name in CHOICES if name in kwargs)
     launched = tuple(kwargs)
     names, fixed, configs, index = plan(kernel, len(args), launched, choices)
@@ -103,7 +103,7 @@ def run(kernel, *args, grid, warmup=False, **kwargs):
     for config in configs:
         size = grid({**given, **dict(config)}) if callable(grid) else grid
         if not isinstance(size, (tuple, list)) or len(size) > 3:
-            refuse()
+            refuse('on another grid than of one to three sizes')
         grids.append((*size, *(1 for _ in range(3 - len(size)))))
     passed, constants = sort_out(fixed, **given)
     told = {'launch_kwargs': launched} if TELLS_NAMES else {}
@@ -186,10 +186,9 @@ fn run_of_kernel(tx: &mut Tx<'_>, args: &Args) -> Given {
 fn real(tx: &mut Tx<'_>, v: &Var) -> R<Option<Obj>> {
     let v = tx.realize(v)?;
     if let Var::Obj(id) = v
-        && let Origin::Source { obj, source } = tx.obj(id).origin.clone()
+        && let Origin::Source { obj, .. } = tx.obj(id).origin.clone()
     {
-        let pinned = tx.pin(&obj, false);
-        tx.guard(source, GuardKind::IdMatch { obj: pinned });
+        tx.guard_identity(id);
         return Ok(Some(obj));
     }
     tx.as_const(&v)
@@ -241,8 +240,13 @@ fn sort_out<'py>(tx: &mut Tx<'py>, own: &Bound<'py, PyAny>, args: &Args) -> Give
     value(tx.fold(|py| Ok(told.into_pyobject(py)?.into_any()))?)
 }
 
-fn refuse<'py>(_: &mut Tx<'py>, _: &Bound<'py, PyAny>, _: &Args) -> Given {
-    Err(refused("on another grid than of one to three sizes"))
+/// `refuse(why)`: the launch runs in eager mode.
+fn refuse<'py>(tx: &mut Tx<'py>, _: &Bound<'py, PyAny>, args: &Args) -> Given {
+    let why: String = match tx.constants(args)? {
+        Some((pos, _)) => PyTuple::new(tx.py, pos)?.get_item(0)?.extract()?,
+        None => String::new(),
+    };
+    Err(refused(&why))
 }
 
 /// `launch(**given)`: the node.

@@ -263,8 +263,8 @@ impl Tx<'_> {
         }
     }
 
-    /// An object from outside was told from others by its address.
-    fn guard_identity(&mut self, id: ObjId) {
+    /// Guards that an object from outside is the one that it is: it was told from others by its address, or used as it is.
+    pub fn guard_identity(&mut self, id: ObjId) {
         if let variables::Origin::Source { obj, source } = &self.obj(id).origin {
             let (obj, source) = (obj.clone(), *source);
             if !matches!(

@@ -2,6 +2,7 @@
 //!
 //! What it drops is not checked any more: a call for which it would have failed gets the code of another one.
 
+use guards::exec::explain::is_module;
 use guards::kinds::TextCx;
 use guards::{ConstTypes, Guard, NameStyle, Source};
 use pyo3::exceptions::PyValueError;
@@ -80,10 +81,4 @@ fn entry<'py>(tx: &Tx<'py>, guard: &Guard) -> PyResult<Bound<'py, PyDict>> {
     };
     entry.set_item("code_parts", guard.kind.code_parts(guard.source, &text))?;
     Ok(entry)
-}
-
-fn is_module(object: &Bound<'_, PyAny>) -> PyResult<bool> {
-    let module = object.py().import("torch.nn")?.getattr("Module")?;
-    // Not `isinstance`: a class of the program may answer that.
-    object.get_type().is_subclass(&module)
 }

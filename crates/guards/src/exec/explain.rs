@@ -86,8 +86,8 @@ impl CheckProgram {
                 let guard = set.guard(*guard);
                 let actual = value(reg.0);
                 let failure = self.failure(guard, self.reason(py, op, guard, &actual));
-                let other_module =
-                    matches!(guard.kind, GuardKind::IdMatch { .. }) && is_module(&actual);
+                let other_module = matches!(guard.kind, GuardKind::IdMatch { .. })
+                    && is_module(&actual).unwrap_or(false);
                 Failure {
                     replaced_tensor: failure.replaced_tensor || other_module,
                     ..failure
@@ -427,8 +427,12 @@ impl CheckProgram {
     }
 }
 
-fn is_module(object: &Bound<'_, PyAny>) -> bool {
-    let module = object.py().import(torch_abi::names::NN_MODULE);
-    let class = module.and_then(|module| module.getattr("Module"));
-    class.is_ok_and(|class| object.get_type().is_subclass(&class).unwrap_or(false))
+/// Whether an object is an `nn.Module`.
+///
+/// # Errors
+/// Where torch has none.
+pub fn is_module(object: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let module = object.py().import("torch.nn")?.getattr("Module")?;
+    // Not `isinstance`: a class of the program may answer that.
+    object.get_type().is_subclass(&module)
 }
