@@ -14,8 +14,8 @@ pub(crate) struct Fx {
     /// `forward` of a lazy module whose code is not generated yet.
     pub lazy_forward: Py<PyAny>,
     pub immutable_dict: Py<PyAny>,
-    /// How nodes are made without `Graph.create_node`; `None` where this torch has it otherwise.
-    pub direct: Option<Direct>,
+    /// How nodes are made without `Graph.create_node`; see [`Fx::direct`].
+    direct: PyOnceLock<Option<Direct>>,
 }
 
 /// The C methods of the base class of `Node`.
@@ -42,7 +42,7 @@ impl Fx {
         let lazy_module_class = py
             .import(names::FX_LAZY)?
             .getattr(names::LAZY_GRAPH_MODULE)?;
-        let mut fx = Fx {
+        Ok(Fx {
             graph_class: py.import(names::FX_GRAPH)?.getattr("Graph")?.unbind(),
             lazy_forward: lazy_module_class.getattr(names::LAZY_FORWARD)?.unbind(),
             lazy_module_class: lazy_module_class.unbind(),
@@ -50,13 +50,20 @@ impl Fx {
                 .import("torch.fx.immutable_collections")?
                 .getattr("immutable_dict")?
                 .unbind(),
-            direct: Direct::load(py, &node_class).ok(),
+            direct: PyOnceLock::new(),
             node_class: node_class.unbind(),
+        })
+    }
+
+    /// How nodes are made without `Graph.create_node`; `None` where this torch has it otherwise. The first call makes
+    /// a small graph both ways.
+    pub(crate) fn direct(&self, py: Python<'_>) -> Option<&Direct> {
+        let find = || {
+            let direct = Direct::load(py, self.node_class.bind(py)).ok()?;
+            let agrees = crate::to_torch::direct_agrees(py, self, &direct);
+            matches!(agrees, Ok(true)).then_some(direct)
         };
-        if !matches!(crate::to_torch::direct_agrees(py, &fx), Ok(true)) {
-            fx.direct = None;
-        }
-        Ok(fx)
+        self.direct.get_or_init(py, find).as_ref()
     }
 }
 

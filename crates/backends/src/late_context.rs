@@ -18,6 +18,7 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyList, PyTuple, PyWeakrefMethods, PyWeakrefReference};
 
 use crate::aot::{self, AotContext};
+use crate::late_graph;
 use crate::module_stacks::ModuleStacks;
 use crate::names;
 use crate::node_meta::{Late, NodeMeta};
@@ -358,6 +359,7 @@ impl Announced {
         };
         let slf = slf.get();
         Announced::retire(module)?;
+        late_graph::fill(&module.getattr(intern!(py, names::GRAPH_FIELD))?)?;
         if slf.context.get().is_open() {
             mark(module, slf.context.bind(py))?;
         }

@@ -23,6 +23,7 @@ mod kept;
 mod kept_folder;
 mod kept_key;
 mod late_context;
+mod late_graph;
 mod left_behind;
 mod log;
 mod module_stacks;
@@ -54,6 +55,7 @@ pub use kept::Kept;
 pub use kept_folder::{
     Listed, add_artifact, artifacts, clear_artifacts, read_artifact, verify_artifacts,
 };
+pub use late_graph::late_to_torch;
 pub use no_trace::{is_forward_function, left_no_trace, may_run_again};
 pub use refused::forget_restarts;
 pub use registry::{

@@ -123,6 +123,14 @@ pub const PYTHON_MODES: &str = "torch.utils._python_dispatch";
 pub const WITHOUT_MODES: &str = "_disable_current_modes";
 /// Field of a graph module that holds its graph.
 pub const GRAPH_FIELD: &str = "_graph";
+/// Attributes of a graph of `torch.fx` through which its nodes are reached. What a version of torch lacks is not there.
+pub const LEADS_TO_NODES: [&str; 5] = [
+    "_root",
+    "_insert",
+    "_len",
+    "_graph_namespace",
+    "_find_nodes_lookup_table",
+];
 /// Key of a node's `meta`: where in its value symbols without a value are.
 pub const UNBACKED_BINDINGS: &str = "unbacked_bindings";
 /// Key of `gm.meta`: which compilation made the module.

@@ -6,14 +6,37 @@
 use pyo3::intern;
 use pyo3::prelude::*;
 
+use crate::late_graph::{self, LateNodes};
 use crate::names;
 
 /// What a graph module was when it was given away.
 pub(crate) struct Pristine {
     graph: Py<PyAny>,
     codegen: Py<PyAny>,
-    /// nodes in order, each with what code is generated from
-    nodes: Vec<[Py<PyAny>; 5]>,
+    nodes: Nodes,
+}
+
+/// The nodes of a graph.
+enum Nodes {
+    /// in order
+    Made(Vec<NodeFacts>),
+    /// those that a look would make
+    Late(Py<LateNodes>),
+}
+
+/// A node with what code is generated from: its kind, target and arguments.
+pub(crate) struct NodeFacts([Py<PyAny>; 5]);
+
+impl NodeFacts {
+    /// Those of a graph, in order.
+    pub(crate) fn of_graph(graph: &Bound<'_, PyAny>) -> PyResult<Vec<NodeFacts>> {
+        let mut nodes = Vec::new();
+        each_node(graph, |facts| {
+            nodes.push(NodeFacts(facts.map(Bound::unbind)));
+            true
+        })?;
+        Ok(nodes)
+    }
 }
 
 impl Pristine {
@@ -26,11 +49,10 @@ impl Pristine {
         if !generates_plainly(&graph, &codegen)? {
             return Ok(None);
         }
-        let mut nodes = Vec::new();
-        each_node(&graph, |facts| {
-            nodes.push(facts.map(Bound::unbind));
-            true
-        })?;
+        let nodes = match late_graph::late(&graph)? {
+            Some(late) => Nodes::Late(late.unbind()),
+            None => Nodes::Made(NodeFacts::of_graph(&graph)?),
+        };
         Ok(Some(Pristine {
             graph: graph.unbind(),
             codegen: codegen.unbind(),
@@ -50,11 +72,16 @@ impl Pristine {
         {
             return Ok(false);
         }
-        let mut known = self.nodes.iter();
+        let made = match &self.nodes {
+            Nodes::Late(_) if late_graph::late(&graph)?.is_some() => return Ok(true),
+            Nodes::Late(late) => &late.get().made().unwrap_or_default(),
+            Nodes::Made(made) => made,
+        };
+        let mut known = made.iter();
         let same = each_node(&graph, |facts| {
             known
                 .next()
-                .is_some_and(|old| facts.iter().zip(old).all(|(new, old)| new.is(old)))
+                .is_some_and(|old| facts.iter().zip(&old.0).all(|(new, old)| new.is(old)))
         })?;
         Ok(same && known.next().is_none())
     }

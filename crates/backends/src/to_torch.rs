@@ -84,7 +84,12 @@ impl ToTorch<'_> {
     ) -> PyResult<Converted> {
         graph.debug_verify();
         let fx = fx(py)?;
-        let (torch_graph, nodes, root) = self.graph(py, fx, graph, objects)?;
+        let torch_graph = fx.graph_class.bind(py).call0()?;
+        let direct = match self.slow {
+            true => None,
+            false => fx.direct(py),
+        };
+        let (nodes, root) = self.fill(&torch_graph, (fx, direct), graph, objects)?;
         for (name, value) in attrs {
             root.set_item(&**name, value)?;
         }
@@ -96,15 +101,15 @@ impl ToTorch<'_> {
         Ok(Converted { module, nodes })
     }
 
-    /// The `torch.fx.Graph` alone, its nodes by id, and the submodules that it reads.
-    pub(crate) fn graph<'py>(
+    /// Makes the nodes in an empty `torch.fx.Graph`, the fast way where there is one: those, by id, and the submodules that they read.
+    pub(crate) fn fill<'py>(
         &self,
-        py: Python<'py>,
-        fx: &Fx,
+        torch_graph: &Bound<'py, PyAny>,
+        (fx, direct): (&Fx, Option<&Direct>),
         graph: &Graph,
         objects: &[Py<PyAny>],
-    ) -> PyResult<(Bound<'py, PyAny>, NodesById, Bound<'py, PyDict>)> {
-        let torch_graph = fx.graph_class.bind(py).call0()?;
+    ) -> PyResult<(NodesById, Bound<'py, PyDict>)> {
+        let py = torch_graph.py();
         let mut nodes = Vec::new();
         nodes.resize_with(graph.id_bound(), || None);
         let mut converter = Converter {
@@ -120,13 +125,13 @@ impl ToTorch<'_> {
             unmarked: Vec::new(),
             counts: self.counts.clone(),
         };
-        match &fx.direct {
-            Some(direct) if !self.slow => {
-                self.direct(&mut converter, direct, fx, graph, &torch_graph)?;
+        match direct {
+            Some(direct) => {
+                self.direct(&mut converter, direct, fx, graph, torch_graph)?;
             }
-            _ => self.through_create_node(&mut converter, graph, &torch_graph)?,
+            None => self.through_create_node(&mut converter, graph, torch_graph)?,
         }
-        Ok((torch_graph, converter.nodes, converter.submodules))
+        Ok((converter.nodes, converter.submodules))
     }
 
     fn through_create_node(
@@ -480,10 +485,7 @@ impl StackTexts {
 }
 
 /// Whether both ways of making nodes give the same graph on this torch.
-pub(crate) fn direct_agrees(py: Python<'_>, fx: &Fx) -> PyResult<bool> {
-    if fx.direct.is_none() {
-        return Ok(false);
-    }
+pub(crate) fn direct_agrees(py: Python<'_>, fx: &Fx, direct: &Direct) -> PyResult<bool> {
     let mut graph = Graph::new();
     let x = graph.placeholder("x");
     let function = fx_graph::FnTarget::new(0, "<len>", "len", "len");
@@ -495,16 +497,13 @@ pub(crate) fn direct_agrees(py: Python<'_>, fx: &Fx) -> PyResult<bool> {
     let method = graph.call_method("size_3", vec![call.into()], Vec::new());
     graph.output(Arg::Tuple(vec![method.into()]));
     let objects = [py.import("builtins")?.getattr("len")?.unbind()];
-    let described = |slow: bool| -> PyResult<Bound<'_, PyAny>> {
-        let options = ToTorch {
-            slow,
-            ..ToTorch::default()
-        };
-        let (made, ..) = options.graph(py, fx, &graph, &objects)?;
+    let described = |direct: Option<&Direct>| -> PyResult<Bound<'_, PyAny>> {
+        let made = fx.graph_class.bind(py).call0()?;
+        ToTorch::default().fill(&made, (fx, direct), &graph, &objects)?;
         made.call_method0("lint")?;
         describe(&made)
     };
-    described(false)?.eq(described(true)?)
+    described(Some(direct))?.eq(described(None)?)
 }
 
 /// Everything that tells two graphs apart, as a Python list of strings.

@@ -179,14 +179,26 @@ pub struct Kept<'a, 'py> {
     pub registered: &'a [(Py<PyAny>, Py<PyAny>)],
 }
 
+/// What is written of a capture: nothing of it is of Python.
+pub struct Written(Capture);
+
+impl Written {
+    /// The same as bytes.
+    ///
+    /// # Errors
+    /// Where there are too many of them.
+    pub fn to_bytes(&self) -> Result<Vec<u8>, Why> {
+        postcard::to_stdvec(&self.0).map_err(|error| Why(error.to_string()))
+    }
+}
+
 impl<'py> Kept<'_, 'py> {
-    /// The capture as bytes.
+    /// What is written of the capture.
     ///
     /// # Errors
     /// Why another process could not take it.
-    pub fn to_bytes(&self) -> Result<Vec<u8>, Why> {
-        let capture = self.capture()?;
-        postcard::to_stdvec(&capture).map_err(|error| Why(error.to_string()))
+    pub fn written(&self) -> Result<Written, Why> {
+        self.capture().map(Written)
     }
 
     fn capture(&self) -> Result<Capture, Why> {

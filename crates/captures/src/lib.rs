@@ -31,7 +31,7 @@ use serde::{Deserialize, Serialize};
 pub use bind::{Around, Call, Constant, Loaded, Step};
 pub use carry::{carried, files, made_for};
 pub use float::{Float, Operation};
-pub use keep::{Early, EarlyArg, Fill, GraphCall, Input, Kept, Part};
+pub use keep::{Early, EarlyArg, Fill, GraphCall, Input, Kept, Part, Written};
 pub use key::{Keys, Made};
 pub use part::{GraphPart, MakePart, TakeApart};
 

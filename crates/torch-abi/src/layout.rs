@@ -7,10 +7,10 @@
 //! Invariant: an offset is `Some` only if there was exactly one candidate over all probes; the readers ask the
 //! stable C ABI or Python for the others.
 
-use std::ffi::{CStr, c_void};
+use std::ffi::c_void;
 
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyTuple};
 
 use crate::AbiError;
 use crate::names;
@@ -58,23 +58,76 @@ struct Probe {
     _tensor: Py<PyAny>,
 }
 
-/// Expressions for the probe tensors: ranks 0 to 7, dtypes, offsets, devices, grad, views with flag keys. Devices
-/// and dtypes are explicit: the user's defaults must not change them.
-const PROBES: [&CStr; 14] = [
-    c"torch.empty(7, 11, device='cpu', dtype=torch.float32)",
-    c"torch.empty(3, 5, 13, device='cpu', dtype=torch.int64)",
-    c"torch.empty(17, device='cpu', dtype=torch.bool)",
-    c"torch.empty((), device='cpu', dtype=torch.float64)",
-    c"torch.empty(9, 23, device='cpu', dtype=torch.float32)[2:, 3:]",
-    c"torch.empty(9, 23, device='cpu', dtype=torch.complex64).t()",
-    c"torch.empty(2, 3, 4, 5, 6, device='cpu', dtype=torch.int8)",
-    c"torch.empty(2, 3, 4, 5, 6, 7, device='cpu', dtype=torch.uint8)",
-    c"torch.empty(2, 3, 4, 5, 6, 7, 8, device='meta', dtype=torch.float32)[1:]",
-    c"torch.empty(4, 6, device='cpu', dtype=torch.float32, requires_grad=True)",
-    c"torch.empty(19, device='cpu', dtype=torch.bfloat16, requires_grad=True)",
-    c"torch.empty(21, device='meta', dtype=torch.float32)",
-    c"torch.empty(6, 9, device='cpu', dtype=torch.complex128).conj()",
-    c"torch.empty(31, 37, device='cpu', dtype=torch.float16)[5]",
+/// How a probe tensor is made. Device and dtype are explicit: the user's defaults must not change them.
+struct Recipe {
+    sizes: &'static [i64],
+    device: &'static str,
+    dtype: &'static str,
+    requires_grad: bool,
+    /// methods of the tensor, each of the result of the one before, with what they take
+    then: &'static [(&'static str, &'static [i64])],
+}
+
+impl Recipe {
+    const fn new(sizes: &'static [i64], device: &'static str, dtype: &'static str) -> Recipe {
+        Recipe {
+            sizes,
+            device,
+            dtype,
+            requires_grad: false,
+            then: &[],
+        }
+    }
+
+    const fn then(self, then: &'static [(&'static str, &'static [i64])]) -> Recipe {
+        Recipe { then, ..self }
+    }
+
+    const fn requiring_grad(self) -> Recipe {
+        Recipe {
+            requires_grad: true,
+            ..self
+        }
+    }
+
+    fn make<'py>(&self, torch: &Bound<'py, PyModule>) -> PyResult<Bound<'py, PyAny>> {
+        let py = torch.py();
+        let how = PyDict::new(py);
+        how.set_item("device", self.device)?;
+        how.set_item("dtype", torch.getattr(self.dtype)?)?;
+        how.set_item("requires_grad", self.requires_grad)?;
+        let sizes = (PyTuple::new(py, self.sizes)?,);
+        let mut tensor = torch.getattr("empty")?.call(sizes, Some(&how))?;
+        for (method, arguments) in self.then {
+            tensor = tensor.call_method1(*method, PyTuple::new(py, *arguments)?)?;
+        }
+        Ok(tensor)
+    }
+}
+
+/// The probe tensors: ranks 0 to 7, dtypes, offsets, devices, grad, views with flag keys.
+const PROBES: [Recipe; 14] = [
+    Recipe::new(&[7, 11], "cpu", "float32"),
+    Recipe::new(&[3, 5, 13], "cpu", "int64"),
+    Recipe::new(&[17], "cpu", "bool"),
+    Recipe::new(&[], "cpu", "float64"),
+    Recipe::new(&[9, 23], "cpu", "float32")
+        .then(&[("narrow", &[0, 2, 7]), ("narrow", &[1, 3, 20])]),
+    Recipe::new(&[9, 23], "cpu", "complex64").then(&[("t", &[])]),
+    Recipe::new(&[2, 3, 4, 5, 6], "cpu", "int8"),
+    Recipe::new(&[2, 3, 4, 5, 6, 7], "cpu", "uint8"),
+    Recipe::new(&[2, 3, 4, 5, 6, 7, 8], "meta", "float32").then(&[("narrow", &[0, 1, 1])]),
+    Recipe::new(&[4, 6], "cpu", "float32").requiring_grad(),
+    Recipe::new(&[19], "cpu", "bfloat16").requiring_grad(),
+    Recipe::new(&[21], "meta", "float32"),
+    Recipe::new(&[6, 9], "cpu", "complex128").then(&[("conj", &[])]),
+    Recipe::new(&[31, 37], "cpu", "float16").then(&[("select", &[0, 5])]),
+];
+
+/// Those of which it is learnt where autograd metadata says that a leaf requires grad.
+const LEAVES: [Recipe; 2] = [
+    Recipe::new(&[3], "cpu", "float32"),
+    Recipe::new(&[2, 5], "meta", "float32"),
 ];
 
 impl Layout {
@@ -173,14 +226,10 @@ const AUTOGRAD_SEARCHED: usize = 144;
 
 /// The one byte of a leaf's autograd metadata that follows `requires_grad`, back and forth.
 fn probe_requires_grad(py: Python<'_>, autograd_meta: usize) -> Result<Option<usize>, AbiError> {
-    let scope = PyDict::new(py);
-    scope.set_item("torch", py.import(names::TORCH)?)?;
+    let torch = py.import(names::TORCH)?;
     let mut fits = [true; AUTOGRAD_SEARCHED];
-    for expression in [
-        c"torch.empty(3, device='cpu')",
-        c"torch.empty(2, 5, device='meta')",
-    ] {
-        let tensor = py.eval(expression, Some(&scope), None)?;
+    for recipe in LEAVES {
+        let tensor = recipe.make(&torch)?;
         for wanted in [true, false, true] {
             tensor.setattr("requires_grad", wanted)?;
             // SAFETY: the learnt place of a live TensorImpl holds a pointer to its autograd metadata, which a
@@ -208,11 +257,9 @@ fn probe_requires_grad(py: Python<'_>, autograd_meta: usize) -> Result<Option<us
 fn make_probes(py: Python<'_>, version: &str, symbols: &Symbols) -> Result<Vec<Probe>, AbiError> {
     let torch = py.import(names::TORCH)?;
     let torch_c = py.import(names::TORCH_C)?;
-    let scope = PyDict::new(py);
-    scope.set_item("torch", &torch)?;
     let mut probes = Vec::new();
-    for expression in PROBES {
-        let tensor = py.eval(expression, Some(&scope), None)?;
+    for recipe in PROBES {
+        let tensor = recipe.make(&torch)?;
         let keys: u64 = torch_c
             .getattr(names::DISPATCH_KEYS)?
             .call1((&tensor,))?

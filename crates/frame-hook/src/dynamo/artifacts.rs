@@ -70,6 +70,7 @@ fn read_capture<'py>(
     key: &str,
 ) -> PyResult<Option<(Bound<'py, PyBytes>, Vec<String>)>> {
     let key = Key::parse(key).ok_or_else(|| PyValueError::new_err("no key"))?;
+    captures::finish(py);
     let found = captures::read(&folder, &key).map_err(|why| PyOSError::new_err(why.0))?;
     Ok(found.map(|(bytes, files)| (PyBytes::new(py, &bytes), files)))
 }
@@ -80,6 +81,7 @@ fn read_capture<'py>(
 /// `ValueError` where that fails.
 #[pyfunction]
 fn add_capture(py: Python<'_>, folder: PathBuf, bytes: &[u8]) -> PyResult<bool> {
+    captures::finish(py);
     captures::add(py, &folder, bytes).map_err(|why| PyValueError::new_err(why.0))
 }
 
@@ -114,7 +116,8 @@ fn artifacts(folder: PathBuf) -> PyResult<Vec<backends::Listed>> {
 
 /// What is told of each capture of a folder, with its bytes and the time of its last use.
 #[pyfunction]
-fn kept_captures(folder: PathBuf) -> PyResult<Vec<(String, u64, f64)>> {
+fn kept_captures(py: Python<'_>, folder: PathBuf) -> PyResult<Vec<(String, u64, f64)>> {
+    captures::finish(py);
     let folder = folder.join(captures::FOLDER);
     if !folder.is_dir() {
         return Ok(Vec::new());
@@ -125,7 +128,8 @@ fn kept_captures(folder: PathBuf) -> PyResult<Vec<(String, u64, f64)>> {
 /// Removes the artifacts and captures that have changed since they were written; how many were whole, and how many
 /// removed.
 #[pyfunction]
-fn verify_artifacts(folder: PathBuf) -> PyResult<(usize, usize)> {
+fn verify_artifacts(py: Python<'_>, folder: PathBuf) -> PyResult<(usize, usize)> {
+    captures::finish(py);
     let (mut whole, mut removed) = backends::verify_artifacts(&folder)?;
     let captures = folder.join(captures::FOLDER);
     if captures.is_dir() {
@@ -138,7 +142,8 @@ fn verify_artifacts(folder: PathBuf) -> PyResult<(usize, usize)> {
 
 /// Removes all artifacts and captures of a folder.
 #[pyfunction]
-fn clear_artifacts(folder: PathBuf) -> PyResult<()> {
+fn clear_artifacts(py: Python<'_>, folder: PathBuf) -> PyResult<()> {
+    captures::finish(py);
     let captures = folder.join(captures::FOLDER);
     if captures.is_dir() {
         backends::clear_artifacts(&captures)?;

@@ -8,6 +8,7 @@
 
 mod code;
 mod part;
+mod writer;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -18,7 +19,7 @@ use artifact_store::{Key, Store, StoreError};
 use backends::Capabilities;
 use captures::{
     Around, Break, Call, Early, EarlyArg, Float, GraphCall, Input, Kept, Keys, Loaded, Made,
-    Operation, Why,
+    Operation, Why, Written,
 };
 use fx_graph::ShapeGuard;
 use guards::exec::{CheckProgram, Reader};
@@ -36,6 +37,8 @@ use translator::code::CodeCache;
 use translator::{DynamicInts, Tx};
 use variables::{EarlyKind, FloatBinary, FloatExpr, Obj};
 
+pub use self::writer::finish;
+
 use self::code::{Found, Own, Rebuilt};
 use super::artifacts::belongs_to_who_runs;
 use super::compilation::{Compilation, Compiled, tell_torch};
@@ -52,6 +55,7 @@ const LIMIT: u64 = 1 << 28;
 pub const FOLDER: &str = "captures";
 
 /// Where a capture that is not there yet is to be kept.
+#[derive(Clone)]
 pub struct Free {
     store: Arc<Store>,
     key: Key,
@@ -59,6 +63,19 @@ pub struct Free {
     made_for: [u8; 32],
     /// those that did not fit
     unfit: Vec<Vec<u8>>,
+}
+
+impl Free {
+    /// Keeps a capture there.
+    fn write(&self, capture: &Written) -> Result<(), Why> {
+        let bytes = capture.to_bytes()?;
+        // What tracing has done was not there before: the state of an optimizer, made in its first step.
+        if self.unfit.contains(&bytes) {
+            return Err(Why("the same lies there, and did not fit".into()));
+        }
+        let written = self.store.write(&self.key, &bytes, &[]);
+        written.map_err(|error| Why(error.to_string()))
+    }
 }
 
 /// The store of a folder, opened once.
@@ -510,33 +527,35 @@ impl<'py> Compilation<'_, 'py> {
         };
         let around = (request, resumes);
         let found = (residual, free.made_for);
-        let kept = self.bytes_of(tx, (before, relied_on), program, found, around);
+        let kept = self.written(tx, (before, relied_on), program, found, around);
         interrupts::check(py)?;
+        // Who reads the log reads what became of it.
+        let kept = kept.and_then(|capture| match log::enabled(py, "captures") {
+            true => free.write(&capture),
+            false => {
+                let free = free.clone();
+                let write = move || drop(free.write(&capture));
+                Ok(writer::start(py, write)?)
+            }
+        });
         match kept {
             Err(Why(why)) => self.tell(|| format!("no capture is kept: {why}")),
-            // What tracing has done was not there before: the state of an optimizer, made in its first step.
-            Ok(bytes) if free.unfit.contains(&bytes) => {
-                self.tell(|| "no capture is kept: the same lies there, and did not fit".to_owned());
+            Ok(()) => {
+                self.tell(|| format!("a capture is kept: {}", free.key));
+                remember(&request.code, free.key)?;
             }
-            Ok(bytes) => match free.store.write(&free.key, &bytes, &[]) {
-                Ok(()) => {
-                    self.tell(|| format!("a capture is kept: {}", free.key));
-                    remember(&request.code, free.key)?;
-                }
-                Err(error) => self.tell(|| format!("no capture is kept: {error}")),
-            },
         }
         Ok(())
     }
 
-    fn bytes_of(
+    fn written(
         &self,
         tx: &Tx<'py>,
         (before, relied_on): (&Before, &[ShapeGuard]),
         program: &CheckProgram,
         (residual, made_for): (&Residual, [u8; 32]),
         (request, resumes): (&Request<'_, 'py>, &ResumeCache),
-    ) -> Result<Vec<u8>, Why> {
+    ) -> Result<Written, Why> {
         let py = self.py;
         if let Some(why) = beyond(tx, before) {
             return Err(Why(why));
@@ -616,7 +635,7 @@ impl<'py> Compilation<'_, 'py> {
             made_for,
             registered: &tx.facts.registered,
         };
-        kept.to_bytes()
+        kept.written()
     }
 }
 

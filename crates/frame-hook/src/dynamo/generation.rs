@@ -73,7 +73,10 @@ fn compile_with(
         None => None,
     };
     let run = || {
-        let module = || backends::to_torch(py, graph, objects, &[]);
+        let module = || match backend.capabilities().wants_context {
+            true => backends::to_torch(py, graph, objects, &[]),
+            false => backends::late_to_torch(py, graph, objects),
+        };
         run_backend(backend, &call, module, &examples)
     };
     match kept {

@@ -9,6 +9,7 @@ use pyo3::ffi;
 use pyo3::ffi::PyObject;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyComplex, PyFloat, PyString, PyTuple};
+use rustc_hash::FxHashMap;
 use torch_abi::TorchAbi;
 
 use crate::exec::abc::AbcAnswer;
@@ -46,6 +47,8 @@ struct Linker<'a, 'py> {
     py: Python<'py>,
     pins: &'a Pins,
     owned: Vec<Py<PyAny>>,
+    /// Python's strings by text: guards name few, each many times.
+    interned: FxHashMap<Box<str>, Py<PyAny>>,
     /// The token of all answers of abstract classes, once there is one.
     token: Option<Arc<AtomicI64>>,
 }
@@ -66,6 +69,7 @@ impl CheckProgram {
             py,
             pins: &pins,
             owned: Vec::new(),
+            interned: FxHashMap::default(),
             token: None,
         };
         let ops = program
@@ -110,8 +114,18 @@ impl Linker<'_, '_> {
     }
 
     fn name(&mut self, name: &str) -> *mut PyObject {
-        let name = PyString::intern(self.py, name).into_any().unbind();
+        let name = self.text(name);
         self.keep(name)
+    }
+
+    fn text(&mut self, text: &str) -> Py<PyAny> {
+        if let Some(known) = self.interned.get(text) {
+            return known.clone_ref(self.py);
+        }
+        let interned = PyString::intern(self.py, text).into_any().unbind();
+        let known = interned.clone_ref(self.py);
+        self.interned.insert(text.into(), known);
+        interned
     }
 
     fn pin(&self, pin: u32) -> Result<(*mut PyObject, bool), LinkError> {
@@ -146,7 +160,7 @@ impl Linker<'_, '_> {
                     .into_any()
                     .unbind()
             }
-            ConstVal::Str(text) => PyString::intern(py, text).into_any().unbind(),
+            ConstVal::Str(text) => self.text(text),
             ConstVal::Bytes(bytes) => PyBytes::new(py, bytes).into_any().unbind(),
             ConstVal::Tuple(items) => {
                 let items = items
