@@ -8,7 +8,7 @@
 use fx_graph::{ShapeCompare, ShapeExpr, ShapeGuard, ShapeLeaf, ShapeOperator};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::PyList;
+use pyo3::types::{PyFloat, PyList};
 
 /// Reads Python expressions over `L['name']`; `names` are those of the inputs. `None` where one of them is about
 /// something that is no input.
@@ -48,6 +48,38 @@ struct Reader<'a> {
 /// The class of a node of the tree.
 fn kind(node: &Bound<'_, PyAny>) -> PyResult<String> {
     Ok(node.get_type().name()?.to_string())
+}
+
+/// What is made a float: `x` of `float(x)` and `torch.sym_float(x)`.
+fn as_float<'py>(node: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
+    if kind(node)? != "Call" {
+        return Ok(None);
+    }
+    let function = node.getattr("func")?;
+    let is_float = match &*kind(&function)? {
+        "Name" => function.getattr("id")?.eq("float")?,
+        "Attribute" => function.getattr("attr")?.eq("sym_float")?,
+        _ => false,
+    };
+    let args = node.getattr("args")?;
+    match is_float && args.len()? == 1 {
+        true => args.get_item(0).map(Some),
+        false => Ok(None),
+    }
+}
+
+/// A float that is written as a number, where it is whole and so small that all ints around it are floats.
+fn whole(node: &Bound<'_, PyAny>) -> PyResult<Option<i64>> {
+    if kind(node)? != "Constant" {
+        return Ok(None);
+    }
+    let value = node.getattr("value")?;
+    let Ok(float) = value.cast_exact::<PyFloat>() else {
+        return Ok(None);
+    };
+    let value = float.value();
+    let is_small = value.fract() == 0.0 && value.abs() < (1_i64 << 53) as f64;
+    Ok(is_small.then_some(value as i64))
 }
 
 impl Reader<'_> {
@@ -91,12 +123,19 @@ impl Reader<'_> {
                 if !holds && operators.len() != 1 {
                     return Ok(None);
                 }
-                let mut left = match self.expr(&node.getattr("left")?)? {
+                let first = node.getattr("left")?;
+                let mut left = match self.side(&first, &others.get_item(0)?)? {
                     Some(left) => left,
                     None => return Ok(None),
                 };
+                // What stands between two others has to be read alike for both.
+                let only = operators.len() == 1;
                 for (operator, other) in operators.iter().zip(others.iter()) {
-                    let Some(right) = self.expr(&other)? else {
+                    let right = match only {
+                        true => self.side(&other, &first)?,
+                        false => self.expr(&other)?,
+                    };
+                    let Some(right) = right else {
                         return Ok(None);
                     };
                     let Some(compare) = ShapeCompare::of(&kind(&operator)?) else {
@@ -116,6 +155,21 @@ impl Reader<'_> {
                 Ok((says == holds).then_some(()))
             }
             _ => Ok(None),
+        }
+    }
+
+    /// One side of a comparison. An int as a float lies on the same side of a small whole number as the int itself.
+    fn side(
+        &self,
+        node: &Bound<'_, PyAny>,
+        other: &Bound<'_, PyAny>,
+    ) -> PyResult<Option<ShapeExpr>> {
+        if let (Some(int), Some(_)) = (as_float(node)?, whole(other)?) {
+            return self.expr(&int);
+        }
+        match (whole(node)?, as_float(other)?) {
+            (Some(number), Some(_)) => Ok(Some(ShapeExpr::Const(number))),
+            _ => self.expr(node),
         }
     }
 

@@ -274,6 +274,8 @@ pub const CUSTOM_OPS: &str = "torch._library.custom_ops";
 pub const SUBCLASSES: &str = "torch._subclasses";
 /// Module of fake tensors.
 pub const FAKE_TENSOR: &str = "torch._subclasses.fake_tensor";
+/// Module of kernels in Python.
+pub const PYTHON_DISPATCH: &str = "torch._dispatch.python";
 /// Module that prints tensors.
 pub const TENSOR_STR: &str = "torch._tensor_str";
 /// Module of the class of tensors' Python half.

@@ -13,9 +13,9 @@ use tensor_meta::Compare;
 
 use crate::names;
 
-/// A class of sources, which torch wants for each symbol, and its expressions as tuples.
+/// A class of sources, which torch wants for each symbol, and its expressions and both sides of its relations as tuples.
 const CODE: &std::ffi::CStr = c"
-def make(Source, FloorDiv, Remainders, Max):
+def make(Source, FloorDiv, Remainders, Max, ToFloat):
     class Named(Source):
         def __init__(self, text):
             object.__setattr__(self, 'text', text)
@@ -42,7 +42,21 @@ def make(Source, FloorDiv, Remainders, Max):
         if isinstance(expr, Max) and len(expr.args) == 2 and expr.args[0] == 1:
             return ('positive', tree(expr.args[1]))
         return None
-    return Named, tree
+
+    def sides(relation):
+        left, right = relation.args
+        if not any(isinstance(side, ToFloat) for side in (left, right)):
+            return tree(left), tree(right)
+
+        # An int as a float lies on the same side of a small whole number; between two of them it may be rounded.
+        def plain(side, other):
+            if isinstance(side, ToFloat) and other.is_Float:
+                return tree(side.args[0])
+            if side.is_Float and abs(side) < 2**53 and float(side).is_integer():
+                return ('number', int(side))
+            return None
+        return plain(left, right), plain(right, left)
+    return Named, tree, sides
 ";
 
 /// An expression over symbols.
@@ -71,6 +85,7 @@ pub struct SizeSymbols {
     mode: Py<PyAny>,
     named: Py<PyAny>,
     tree: Py<PyAny>,
+    sides: Py<PyAny>,
     /// torch's symbols, in the order in which they were made
     symbols: Vec<Py<PyAny>>,
     /// how many of them there were before an operation made one
@@ -127,8 +142,8 @@ impl SizeSymbols {
     /// Where torch lacks what is asked for.
     pub fn of_mode(mode: &Bound<'_, PyAny>, depends_on_data: bool) -> PyResult<Self> {
         let py = mode.py();
-        static MADE: PyOnceLock<(Py<PyAny>, Py<PyAny>)> = PyOnceLock::new();
-        let (named, tree) = MADE.get_or_try_init(py, || -> PyResult<_> {
+        static MADE: PyOnceLock<(Py<PyAny>, Py<PyAny>, Py<PyAny>)> = PyOnceLock::new();
+        let (named, tree, sides) = MADE.get_or_try_init(py, || -> PyResult<_> {
             let module = PyModule::from_code(
                 py,
                 CODE,
@@ -140,9 +155,10 @@ impl SizeSymbols {
             let divide = functions.getattr("FloorDiv")?;
             let remainders = (functions.getattr("Mod")?, functions.getattr("PythonMod")?);
             let most = functions.getattr("Max")?;
+            let to_float = functions.getattr("ToFloat")?;
             module
                 .getattr("make")?
-                .call1((source, divide, remainders, most))?
+                .call1((source, divide, remainders, most, to_float))?
                 .extract()
         })?;
         let options = PyDict::new(py);
@@ -159,6 +175,7 @@ impl SizeSymbols {
             mode: mode.clone().unbind(),
             named: named.clone_ref(py),
             tree: tree.clone_ref(py),
+            sides: sides.clone_ref(py),
             symbols: Vec::new(),
             given: None,
         })
@@ -351,8 +368,8 @@ impl SizeSymbols {
         if expr.cast::<PyBool>().is_ok() || !expr.getattr("is_Relational")?.is_truthy()? {
             return Ok(None);
         }
-        let tree = self.tree.bind(expr.py());
-        let side = |n: usize| self.read(&tree.call1((expr.getattr("args")?.get_item(n)?,))?);
+        let sides = self.sides.bind(expr.py()).call1((expr,))?;
+        let side = |n: usize| self.read(&sides.get_item(n)?);
         let (Some(left), Some(right)) = (side(0)?, side(1)?) else {
             return Ok(None);
         };

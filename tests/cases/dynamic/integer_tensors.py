@@ -2,7 +2,7 @@
 
 import torch
 
-GRAPHS = 6
+GRAPHS = 2
 
 
 def fn(x, n, log):

@@ -78,7 +78,7 @@ pub(crate) fn indexed(call: &Call<'_>, x: &In<'_>, index: &Value<'_>) -> R<Tenso
             Value::Int(i) => view = selected(call, &now, dim, Size::known(*i))?,
             Value::SymInt(_) => view = selected(call, &now, dim, size(item)?)?,
             Value::Slice(parts) => {
-                let step = bound(&parts[2], Size::ONE)?.fix();
+                let step = bound(&parts[2], Size::ONE)?;
                 if step > 1 << 31 {
                     return unsupported("huge slice step");
                 }

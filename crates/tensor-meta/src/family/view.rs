@@ -337,8 +337,9 @@ pub(crate) fn sliced(
     dim: usize,
     start: Size,
     stop: Size,
-    step: i64,
+    step: impl Into<Size>,
 ) -> TensorMeta {
+    let step = step.into();
     let size = x.shape[dim];
     let wrap = |i: Size| if i < 0 { i.saturating_add(size) } else { i };
     let start = wrap(start).clamp(0, size);
@@ -353,7 +354,7 @@ fn part(
     dim: usize,
     start: Size,
     length: Size,
-    step: i64,
+    step: Size,
 ) -> TensorMeta {
     let (mut shape, mut strides) = (x.shape.clone(), x.strides.clone());
     shape[dim] = length;
@@ -372,7 +373,7 @@ fn narrow(call: &Call<'_>) -> R {
     if start < 0 || length < 0 || start + length > whole {
         return raise("narrow out of range");
     }
-    one(part(call, &x, dim, start, length, 1))
+    one(part(call, &x, dim, start, length, Size::ONE))
 }
 /// `x.select(dim, index)`.
 pub(crate) fn selected(call: &Call<'_>, x: &In<'_>, dim: usize, index: Size) -> R<TensorMeta> {
@@ -417,7 +418,7 @@ fn pieces(
     let mut start = Size::ZERO;
     lengths
         .map(|n| {
-            let piece = part(call, x, dim, start, n, 1);
+            let piece = part(call, x, dim, start, n, Size::ONE);
             start += n;
             Inferred::Tensor(piece)
         })

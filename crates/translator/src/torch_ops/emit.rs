@@ -354,16 +354,14 @@ impl<'py> Tx<'py> {
         }
     }
 
-    /// The operation with dynamic numbers as inputs of the graph; `None` where its rule has to know their
-    /// values.
+    /// The operation with dynamic numbers as inputs of the graph; `None` where neither its rule nor torch's fake
+    /// tensors can say what it gives.
     fn emit_with_numbers(&mut self, callee: &Callee<'_>, args: &Args) -> R<Option<Var>> {
         let traits = callee.traits();
-        // What has no rule is asked of torch.
         let is_traceable = matches!(callee, Callee::Function(_, names::REFS_TENSOR, _));
-        let takes_them = traits.any(Does::TAKES_NUMBERS | Does::TAKES_SIZES)
-            || callee.rule().is_none()
-            || is_traceable;
-        if !takes_them || self.st.vmap.is_active() {
+        let takes_them =
+            traits.any(Does::TAKES_NUMBERS | Does::TAKES_SIZES) || callee.rule().is_none();
+        if self.st.vmap.is_active() {
             return Ok(None);
         }
         // A compiler takes the numbers among the data for constants.
@@ -377,9 +375,19 @@ impl<'py> Tx<'py> {
         };
         let before = self.snapshot();
         let node_args = self.node_args_with_sizes(args)?;
-        let inferred = match self.infer_beside_unknown(callee, &node_args)? {
+        let by_rule = match takes_them || is_traceable {
+            true => self.infer_beside_unknown(callee, &node_args)?,
+            false => Err(RuleError::Unsupported("numbers that are no constants")),
+        };
+        // What the rule has to know, torch finds out where it decides by it. What it does not look at may make the
+        // kernel raise, which shows where something came before that happens once.
+        let is_seen = !traits.any(Does::NEVER_RAISES)
+            && !raising::can_all_run_again(&self.log.graph)
+            || traits.any(Does::FROM_DATA);
+        let inferred = match by_rule {
             Ok(inferred) if has_tensor(&inferred) || is_store(&inferred) => Some(inferred),
-            Err(RuleError::NoRule) => {
+            Err(RuleError::Unsupported(_)) if is_seen => None,
+            Err(RuleError::NoRule | RuleError::Unsupported(_)) => {
                 let found = self.infer_with_unknown(callee, &node_args)?;
                 found.map(|found| found.0).filter(has_tensor)
             }

@@ -153,7 +153,21 @@ impl<'py> Tx<'py> {
                 Ok((fake_result(py, &out, first.as_ref(), sized)?, out.unbind()))
             };
             self.enter_levels(sized)?;
+            // Torch's kernels in Python leave a number a symbol where those in C++ want it plain.
+            let dispatcher = match sized.is_some() && self.st.vmap.levels.is_empty() {
+                true => Some(py.import(names::PYTHON_DISPATCH)?),
+                false => None,
+            };
+            let dispatcher = dispatcher
+                .map(|module| module.call_method0("enable_python_dispatcher"))
+                .transpose()?;
+            if let Some(dispatcher) = &dispatcher {
+                dispatcher.call_method0("__enter__")?;
+            }
             let r = run(self);
+            if let Some(dispatcher) = &dispatcher {
+                dispatcher.call_method1("__exit__", (py.None(), py.None(), py.None()))?;
+            }
             self.leave_levels()?;
             mode.call_method1("__exit__", (py.None(), py.None(), py.None()))?;
             if sized.is_some() && r.as_ref().is_ok_and(|(_, out)| self.is_wrapper(out)) {
