@@ -1,8 +1,8 @@
 """What a kept capture names is found again in another process, and told by its content.
 
 Operators, functions with caches and closures, what is registered with abstract classes, weak
-references, named tuples, modules of Ferrodyn's own that the process has not made yet, graphs that
-operations are given.
+references, named tuples, functions of arrays, modules of Ferrodyn's own that the process has not
+made yet, graphs that operations are given.
 """
 
 from __future__ import annotations
@@ -109,6 +109,11 @@ def numbers(x):
 def scaled(x, number=numpy.float64(2.5)):
     return x * number
 
+def arrays(x):
+    array = x.detach().numpy()
+    made = numpy.sin(array) + array[:2].sum() * array.reshape(3, 1).T[0]
+    return x * torch.from_numpy(made)
+
 def pair(x):
     return library.Pair(x + 1, x * 2)
 
@@ -155,6 +160,7 @@ CHANGES: dict[str, list[tuple[str, str]]] = {
     "reference": [("weakref.ref(self.first)", "weakref.ref(self.second)")],
     "numbers": [],
     "scaled": [],
+    "arrays": [],
     "hooked": [],
     "compared": [],
     "checkpointed": [("SCALE = 2.0", "SCALE = 4.0")],

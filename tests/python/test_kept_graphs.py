@@ -9,7 +9,7 @@ pytestmark = [pytest.mark.own, pytest.mark.once]
 
 PROGRAM = """\
 import json, sys
-import torch
+import numpy, torch
 from said_of_artifacts import said
 import ferrodyn
 
@@ -49,8 +49,13 @@ def constants(x):
 def attributes(x):
     return x.T @ x.mT, getattr(x, "real"), torch.ops.aten.add.Tensor(x, x), torch.ops.aten.mul(x, 2)
 
+@ferrodyn.compile(backend=backend)
+def arrays(array):
+    return numpy.add(array, 1) * array.sum(axis=0) + numpy.linalg.norm(array)
+
 for _ in range(2):
     results += values(*constants(torch.ones(3)), *attributes(torch.ones(3, 3)))
+    results += arrays(numpy.ones((2, 3))).tolist()
 
 for size in 3, 4, 5:
     a = torch.arange(size * size, dtype=torch.float32).reshape(size, size)
@@ -77,8 +82,8 @@ def in_two_processes(folder, backend):
 @pytest.mark.parametrize("backend", ["aot_eager", "aot_eager_decomp_partition"])
 def test_a_second_process_computes_the_same_without_the_compiler(tmp_path, backend):
     (first, kept, _), (second, used, loaded) = in_two_processes(tmp_path, backend)
-    assert kept == ["an artifact is kept"] * 7
-    assert used == ["an artifact is used"] * 7
+    assert kept == ["an artifact is kept"] * 8
+    assert used == ["an artifact is used"] * 8
     assert second == first
     # torch's own operators of the namespace prims import it when they run.
     assert loaded == [] or backend != "aot_eager"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import gc
+import pickle
 import subprocess
 import sys
 import weakref
@@ -163,3 +164,61 @@ def test_nothing_is_imported_for_who_does_not_look():
     """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert (done.stdout.strip(), done.stderr) == ("[]", "")
+
+
+LOOKS = {
+    "copy": lambda gm: list(copy.copy(gm._graph).nodes),
+    "deep copy of the module": lambda gm: copy.deepcopy(gm).graph.lint(),
+    "copy of the module": lambda gm: copy.copy(gm).graph.lint(),
+    "pickle": lambda gm: pickle.loads(pickle.dumps(gm)).graph.lint(),
+    "length": lambda gm: len(gm._graph.nodes),
+    "text": lambda gm: gm.print_readable(print_output=False),
+    "call": lambda gm: gm(*inputs()),
+    "new node": lambda gm: gm._graph.erase_node(gm._graph.call_function(torch.relu)),
+    "search": lambda gm: gm._graph.find_nodes(op="call_method", target="relu"),
+}
+
+
+@pytest.mark.parametrize("look", LOOKS.values(), ids=LOOKS)
+def test_nodes_are_made_at_the_first_look(look):
+    kept = []
+
+    def backend(gm, example_inputs):
+        kept.append(gm)
+        look(gm)
+        return gm.forward
+
+    x, w = inputs()
+    assert torch.equal(ferrodyn.compile(fn, backend=backend)(x, w), fn(x, w))
+    (gm,) = kept
+    assert type(gm._graph) is torch.fx.Graph
+    assert [node.name for node in gm.graph.nodes] == [*SHAPES, "output"]
+    gm.graph.lint()
+
+
+@pytest.mark.parametrize("field", ["graph", "_graph"])
+def test_a_graph_that_was_changed_at_the_first_look_is_run_as_changed(field):
+    def backend(gm, example_inputs):
+        (relu,) = getattr(gm, field).find_nodes(op="call_method", target="relu")
+        relu.target = "sigmoid"
+        return gm.forward
+
+    x, w = inputs()
+    assert torch.equal(ferrodyn.compile(fn, backend=backend)(x, w), (x @ w).sigmoid())
+
+
+def test_a_graph_that_nobody_has_read_is_read_later():
+    kept = []
+
+    def backend(gm, example_inputs):
+        kept.append(gm)
+        return gm.forward
+
+    x, w = inputs()
+    ferrodyn.compile(fn, backend=backend)(x, w)
+    (gm,) = kept
+    assert isinstance(gm._graph, torch.fx.Graph)
+    assert torch.equal(gm(x, w)[0], fn(x, w))
+    assert type(gm._graph) is torch.fx.Graph
+    with pytest.raises(AttributeError, match="no_such_attribute"):
+        gm._graph.no_such_attribute

@@ -10,8 +10,9 @@ use fx_graph::{AotInput, Arg, FnTarget, Graph, OpKind, Target};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyDict, PyList};
+use pyo3::types::{PyDict, PyList, PyString, PyTuple};
 use serde::Deserialize;
+use torch_abi::made::made_of;
 
 use crate::names;
 
@@ -162,7 +163,11 @@ fn add_graph(
         key.number(id.index() as u64).part(node.op.as_str());
         match &node.target {
             Target::Function(function) => {
-                is_torchs_own(py, function, object(function.handle))?;
+                let called = object(function.handle);
+                match called.and_then(made_of) {
+                    Some(of) => add_made(&of, key)?,
+                    None => is_torchs_own(py, function, called)?,
+                }
                 key.part(&*function.path);
                 calls.push(function.path.rsplit('.').next().unwrap_or_default());
             }
@@ -187,6 +192,30 @@ fn add_graph(
         }
     }
     Ok(calls.join(" "))
+}
+
+/// A function of Ferrodyn's, by what makes it: a function of ours, of texts and of Python's operators.
+fn add_made(of: &Bound<'_, PyTuple>, key: &mut KeyBuilder) -> Told<()> {
+    let operators = of.py().import("operator")?.into_any();
+    let name_of = |function: &Bound<'_, PyAny>| -> PyResult<String> {
+        function.getattr("__name__")?.extract()
+    };
+    key.part(name_of(&of.get_item(0)?)?);
+    for argument in of.iter().skip(1) {
+        if let Ok(text) = argument.cast_exact::<PyString>() {
+            key.part("text").part(text.to_str()?);
+        } else if argument.is_none() {
+            key.part("None");
+        } else {
+            let name = name_of(&argument)?;
+            let found = named(operators.clone(), [&*name])?;
+            if !found.is_some_and(|found| found.is(&argument)) {
+                return untold(format!("a function that is made of {name}"));
+            }
+            key.part("operator").part(name);
+        }
+    }
+    Ok(())
 }
 
 /// Whether a function is what its path says, and is of torch's own or Python's.

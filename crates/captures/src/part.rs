@@ -4,11 +4,11 @@
 //! Does not live here: the class of those graphs, which is the backends': they take one apart and make it.
 
 use fx_graph::{Graph, KeptGraph};
-use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyFunction, PyTuple};
+use pyo3::types::PyTuple;
 use rustc_hash::FxHashSet;
 use serde::{Deserialize, Serialize};
+use torch_abi::made::made_of;
 
 use crate::Why;
 use crate::bind::Frame;
@@ -47,13 +47,6 @@ pub(crate) enum KeptObject {
 pub(crate) struct KeptMade {
     by: Reach,
     args: Vec<KeptObject>,
-}
-
-/// What made an object, if that says so: a tuple of a function and its arguments.
-fn made_of<'py>(object: &Bound<'py, PyAny>) -> Option<Bound<'py, PyTuple>> {
-    let function = object.cast_exact::<PyFunction>().ok()?;
-    let of = function.getattr_opt(intern!(object.py(), "__ferrodyn_made__"));
-    of.ok()??.cast_into().ok()
 }
 
 /// A graph that an operation is given.

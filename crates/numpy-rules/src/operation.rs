@@ -1,5 +1,6 @@
 //! What nodes of the graph call: functions of torch's NumPy on tensors.
 
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyList, PySlice, PyTuple};
@@ -10,9 +11,11 @@ use variables::Obj;
 
 /// A function of arrays, as one of tensors: those that it is given become arrays on their memory, and what it gives
 /// becomes tensors again.
-#[pyclass(frozen, module = "ferrodyn._core")]
+#[pyclass(frozen, immutable_type, module = "ferrodyn._core")]
 pub(crate) struct ArrayOperation {
     function: Obj,
+    /// the function's name, for people
+    of: String,
     name: String,
 }
 
@@ -47,6 +50,17 @@ impl ArrayOperation {
     #[getter(__qualname__)]
     fn qualname(&self) -> &str {
         &self.name
+    }
+
+    /// What makes it in another process: see [`torch_abi::made`].
+    #[getter(__ferrodyn_made__)]
+    fn made<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        let make = FUNCTIONS.get(py)?.getattr("array_operation")?;
+        let function = self.function.bind(py);
+        match TorchNumpy::get(py)?.place(function)? {
+            Some((module, path)) => (make, module, path, &self.of).into_pyobject(py),
+            None => (make, py.None(), function, &self.of).into_pyobject(py),
+        }
     }
 
     fn __repr__(&self) -> String {
@@ -119,6 +133,7 @@ pub(crate) fn operation(function: &Bound<'_, PyAny>, name: &str) -> PyResult<Obj
     }
     let operation = ArrayOperation {
         function: function.clone().unbind(),
+        of: name.to_owned(),
         name: format!("wrapped_{name}"),
     };
     let operation = Py::new(py, operation)?.into_any();
@@ -126,6 +141,27 @@ pub(crate) fn operation(function: &Bound<'_, PyAny>, name: &str) -> PyResult<Obj
         made.insert(key, operation.clone());
     }
     Ok(operation)
+}
+
+variables::own_module! {
+    static FUNCTIONS = (c"", c"<ferrodyn arrays>", c"ferrodyn_arrays", |module| {
+        module.add_function(wrap_pyfunction!(array_operation, module)?)?;
+        module.add_function(wrap_pyfunction!(array_of, module)?)?;
+        module.add_function(wrap_pyfunction!(read_only_array_of, module)?)?;
+        module.add_function(wrap_pyfunction!(number_of, module)?)
+    });
+}
+
+/// The operation of a function, which is there in a module of torch's NumPy, or of one that is given without a module.
+#[pyfunction]
+fn array_operation(module: Option<&str>, function: &Bound<'_, PyAny>, name: &str) -> PyResult<Obj> {
+    let Some(module) = module else {
+        return operation(function, name);
+    };
+    let path: String = function.extract()?;
+    let found = TorchNumpy::at(function.py(), module, &path)?;
+    let found = found.ok_or_else(|| PyValueError::new_err("no module of torch's NumPy"))?;
+    operation(&found, name)
 }
 
 /// The array on a tensor's memory.
@@ -166,12 +202,12 @@ impl Maker {
     /// Where it cannot be made.
     pub(crate) fn function(self, py: Python<'_>) -> PyResult<Obj> {
         let makers = MAKERS.get_or_try_init(py, || -> PyResult<[Obj; 3]> {
+            let functions = FUNCTIONS.get(py)?;
+            let function = |name| functions.getattr(name).map(Bound::unbind);
             Ok([
-                wrap_pyfunction!(array_of, py)?.into_any().unbind(),
-                wrap_pyfunction!(read_only_array_of, py)?
-                    .into_any()
-                    .unbind(),
-                wrap_pyfunction!(number_of, py)?.into_any().unbind(),
+                function("array_of")?,
+                function("read_only_array_of")?,
+                function("number_of")?,
             ])
         })?;
         Ok(makers[self as usize].clone())

@@ -66,6 +66,48 @@ impl TorchNumpy {
         self.ndarray.bind(py).getattr(name).ok()
     }
 
+    /// Where a function of torch's is, as [`TorchNumpy::at`] finds it: a module, and names in it.
+    ///
+    /// # Errors
+    /// Where a module of torch's is gone.
+    pub fn place(&self, function: &Bound<'_, PyAny>) -> PyResult<Option<(&'static str, String)>> {
+        let py = function.py();
+        for (_, module) in MODULES {
+            for (name, value) in dict_of(py, module)? {
+                if value.is(function) {
+                    return Ok(Some((module, name.extract()?)));
+                }
+            }
+        }
+        let own = self.ndarray.bind(py).getattr("__dict__")?;
+        for item in own.call_method0("items")?.try_iter()? {
+            let (name, value): (String, Bound<'_, PyAny>) = item?.extract()?;
+            if value.is(function) {
+                return Ok(Some((MODULES[0].1, format!("ndarray.{name}"))));
+            }
+        }
+        Ok(None)
+    }
+
+    /// What a module of torch's NumPy has under names, each an attribute of the one before; `None` for any other module.
+    ///
+    /// # Errors
+    /// Where there is nothing.
+    pub fn at<'py>(
+        py: Python<'py>,
+        module: &str,
+        path: &str,
+    ) -> PyResult<Option<Bound<'py, PyAny>>> {
+        if !MODULES.iter().any(|(_, torch)| *torch == module) {
+            return Ok(None);
+        }
+        let mut found = py.import(module)?.into_any();
+        for name in path.split('.') {
+            found = found.getattr(name)?;
+        }
+        Ok(Some(found))
+    }
+
     /// The part of NumPy that a function is in; `None` where it is in NumPy itself.
     pub fn module_of(&self, function: &Bound<'_, PyAny>) -> Option<&'static str> {
         let (module, _) = self.functions.get(&(function.as_ptr() as usize))?;

@@ -4,7 +4,7 @@
 //! tensors keep their fields ([`layout`]), raw reads of tensors ([`view`], many at once: [`packed`]) and of its
 //! thread and global state ([`state`]), NumPy on tensors ([`arrays`]), what a call of a module comes to ([`modules`]),
 //! which functions change the context of others ([`contexts`]), what its tracer keeps for programs ([`tracer`], [`stance`]), spans for its profiler ([`profiler`]),
-//! which other objects operators take ([`custom`]), tensor metadata ([`meta`]) and memory overlap ([`overlap`]); what is
+//! which other objects operators take ([`custom`]), which of our own say how they are made ([`made`]), tensor metadata ([`meta`]) and memory overlap ([`overlap`]); what is
 //! for one kind of processor alone (`prefetch`). What does not: any decision about
 //! graphs or guards.
 //!
@@ -18,6 +18,7 @@ pub mod custom;
 pub mod dicts;
 pub mod imported;
 pub mod layout;
+pub mod made;
 pub mod marks;
 pub mod meta;
 pub mod modes;

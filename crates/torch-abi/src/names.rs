@@ -324,3 +324,5 @@ pub const REGISTER_HOOK_OP: &str = "register_hook_op";
 pub const AUTOGRAD_FUNCTION: &str = "torch._functorch.autograd_function";
 /// That operator, in [`AUTOGRAD_FUNCTION`].
 pub const AUTOGRAD_FUNCTION_APPLY: &str = "autograd_function_apply";
+/// What an object of Ferrodyn's has where another process can make it: a tuple of a function and its arguments.
+pub const MADE: &str = "__ferrodyn_made__";

@@ -20,12 +20,16 @@ pub use inventory;
 
 inventory::collect!(Listed);
 
-/// Defines an [`OwnModule`]: its code, the file that tracebacks name, its name.
+/// Defines an [`OwnModule`]: its code, the file that tracebacks name, its name; perhaps what adds functions to it that
+/// are none of Python's.
 #[macro_export]
 macro_rules! own_module {
     ($vis:vis static $module:ident = ($code:expr, $file:expr, $name:expr $(,)?);) => {
+        $crate::own_module! { $vis static $module = ($code, $file, $name, |_| Ok(())); }
+    };
+    ($vis:vis static $module:ident = ($code:expr, $file:expr, $name:expr, $natives:expr);) => {
         $vis static $module: $crate::own_module::OwnModule =
-            $crate::own_module::OwnModule::new($code, $file, $name);
+            $crate::own_module::OwnModule::new($code, $file, $name, $natives);
         $crate::own_module::inventory::submit! { $crate::own_module::Listed(&$module) }
     };
 }
@@ -50,17 +54,27 @@ pub struct OwnModule {
     code: &'static CStr,
     file: &'static CStr,
     name: &'static CStr,
+    natives: Natives,
 }
+
+/// Adds functions to a module.
+type Natives = fn(&Bound<'_, PyModule>) -> PyResult<()>;
 
 impl OwnModule {
     /// `file` is what tracebacks name. Only for [`own_module!`](crate::own_module).
     #[doc(hidden)]
-    pub const fn new(code: &'static CStr, file: &'static CStr, name: &'static CStr) -> OwnModule {
+    pub const fn new(
+        code: &'static CStr,
+        file: &'static CStr,
+        name: &'static CStr,
+        natives: Natives,
+    ) -> OwnModule {
         OwnModule {
             module: PyOnceLock::new(),
             code,
             file,
             name,
+            natives,
         }
     }
 
@@ -76,6 +90,7 @@ impl OwnModule {
     pub fn get<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let module = self.module.get_or_try_init(py, || -> PyResult<Obj> {
             let module = PyModule::from_code(py, self.code, self.file, self.name)?;
+            (self.natives)(&module)?;
             Ok(module.into_any().unbind())
         })?;
         Ok(module.bind(py).clone())
