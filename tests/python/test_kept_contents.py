@@ -1,8 +1,8 @@
 """What a kept capture names is found again in another process, and told by its content.
 
 Operators, functions with caches and closures, what is registered with abstract classes, weak
-references, named tuples, functions of arrays, modules of Ferrodyn's own that the process has not
-made yet, graphs that operations are given.
+references, named tuples, functions of arrays, control flow, modules of Ferrodyn's own that the
+process has not made yet, graphs that operations are given.
 """
 
 from __future__ import annotations
@@ -36,6 +36,15 @@ def closing(factor):
     return torch.compiler.allow_in_graph(op)
 
 op = closing(3.0)
+
+class Doubled(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return gradient * 7
 
 SCALE = 2.0
 
@@ -109,6 +118,17 @@ def numbers(x):
 def scaled(x, number=numpy.float64(2.5)):
     return x * number
 
+def differentiated(x):
+    return library.Doubled.apply(x) + 1
+
+def branches(x):
+    return torch.cond(x.sum() > 2, lambda x: x.sin(), lambda x: x.cos() * library.SCALE, (x,))
+
+def loop(x):
+    goes_on = lambda i, y: i < 3
+    body = lambda i, y: (i + 1, y * library.SCALE)
+    return torch.while_loop(goes_on, body, (torch.tensor(0), x.detach()))[1]
+
 def arrays(x):
     array = x.detach().numpy()
     made = numpy.sin(array) + array[:2].sum() * array.reshape(3, 1).T[0]
@@ -161,6 +181,9 @@ CHANGES: dict[str, list[tuple[str, str]]] = {
     "numbers": [],
     "scaled": [],
     "arrays": [],
+    "differentiated": [("gradient * 7", "gradient * 5")],
+    "branches": [("SCALE = 2.0", "SCALE = 4.0")],
+    "loop": [("SCALE = 2.0", "SCALE = 4.0")],
     "hooked": [],
     "compared": [],
     "checkpointed": [("SCALE = 2.0", "SCALE = 4.0")],

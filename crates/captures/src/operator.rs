@@ -2,7 +2,7 @@
 //!
 //! Invariant: an operator of torch's own is told by its schemas: torch's version is part of what captures are found by.
 //! Another one is told by the registered functions that say what it gives as well, and by the files of the libraries
-//! that programs have loaded: one of those has what is written in C++.
+//! that programs have loaded: one of those has what is written in C++. One that is given functions is told by its class.
 
 use blake3::Hasher;
 use pyo3::intern;
@@ -32,8 +32,24 @@ fn text(object: &Bound<'_, PyAny>, name: &str) -> Option<String> {
     Some(text.to_str().ok()?.to_owned())
 }
 
+/// The namespace of operators of functions.
+const HIGHER_ORDER: &str = "higher_order";
+
+/// Whether an object is an operator that is given functions: `torch.cond`'s, `flex_attention`'s.
+fn is_higher_order(object: &Bound<'_, PyAny>) -> PyResult<bool> {
+    static CLASS: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+    let class = CLASS.import(object.py(), "torch._ops", "HigherOrderOperator")?;
+    object.get_type().is_subclass(class)
+}
+
 /// Where an operator is found.
 pub(crate) fn place(object: &Bound<'_, PyAny>) -> Option<Place> {
+    if is_higher_order(object).ok()? {
+        let name = text(object, "_name")?;
+        return find(object.py(), HIGHER_ORDER, &name, None)
+            .filter(|found| found.is(object))
+            .map(|_| Place::Operator(HIGHER_ORDER.into(), name.into(), None));
+    }
     let [overload, packet] = classes(object.py()).ok()?;
     let class = object.get_type();
     let of_packet = match (class.is(overload), class.is(packet)) {
@@ -76,6 +92,9 @@ pub(crate) fn content(
     let py = object.py();
     let [overload, packet] = classes(py)?;
     let class = object.get_type();
+    if is_higher_order(object)? {
+        return digests.class(&class).map(Some);
+    }
     let overloads = match (class.is(overload), class.is(packet)) {
         (true, _) => vec![object.clone()],
         (_, true) => {

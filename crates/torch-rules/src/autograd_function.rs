@@ -53,6 +53,9 @@ def function(cls, objects):
         return cls.apply(*args)
     apply.__name__ = apply.__qualname__ = cls.__name__ + '_apply'
     apply.__module__ = cls.__module__
+    if not objects:
+        # Another process makes it in the same way.
+        apply.__ferrodyn_made__ = function, cls, ()
     return apply
 ";
 

@@ -29,6 +29,7 @@ def first(*given):
     return given[0]
 
 def function(op, is_first, block, places, buffers, scale, options):
+    options = dict(options)
     def flex_attention(*given):
         given = list(given)
         score_mod, mask_mod = [first if none else only(given.pop(0)) for none in is_first]
@@ -40,6 +41,10 @@ def function(op, is_first, block, places, buffers, scale, options):
         return op(
             query, key, value, score_mod, (*items, mask_mod), scale, options, rest[:buffers], rest[buffers:]
         )
+    # Another process makes it in the same way.
+    flex_attention.__ferrodyn_made__ = (
+        function, op, tuple(is_first), tuple(block), tuple(places), buffers, scale, tuple(options.items())
+    )
     return flex_attention
 ";
 

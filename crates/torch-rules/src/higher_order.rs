@@ -99,8 +99,8 @@ def scan(op, bodies, counts):
         same(made[:first], [description(tensor) for tensor in given[:first]])
     return check, lambda *given: op(body, list(given[:first]), list(given[first:end]), given[end:])
 
-def function(kind, op, places, counts):
-    checked = []
+def function(kind, op, places, counts, is_checked=False):
+    checked = [True] if is_checked else []
     def higher_order(*given):
         bodies = [part(body, at) for body, at in zip(given, places)]
         tensors = given[len(places):]
@@ -112,6 +112,10 @@ def function(kind, op, places, counts):
                 return found
         return tuple(calls(*tensors))
     higher_order.__name__ = higher_order.__qualname__ = kind.__name__
+    # Another process makes it in the same way, and calls it with values at once: the check is of the translation.
+    higher_order.__ferrodyn_made__ = (
+        function, kind, op, tuple(tuple(at) for at in places), tuple(counts), True
+    )
     return higher_order
 ";
 
