@@ -28,6 +28,7 @@ from typing import Any
 from . import _artifact_epilogue as epilogue
 from . import _artifact_gpu as gpu
 from . import _artifact_graph as operators
+from . import _artifact_operators
 from . import _artifact_runtime as runtime
 from . import _artifact_state as state
 from ._artifact_gpu import Declined
@@ -444,7 +445,7 @@ def _half(compiled: Any, libraries: dict[str, bytes]) -> dict[str, Any]:
     if on_gpu:
         _require(not compiled.fx_kwargs.get("cudagraphs"), "CUDA graphs")
     module = _module_of(compiled)
-    code, kernels = stripped(compiled.source_code)
+    code, kernels, relied_on = stripped(compiled.source_code)
     of, launches = {}, {}
     for name in kernels:
         kernel = getattr(module, name)
@@ -458,6 +459,7 @@ def _half(compiled: Any, libraries: dict[str, bytes]) -> dict[str, Any]:
     return {
         "code": code,
         "kernels": of,
+        "relied on": relied_on,
         "launches": launches,
         "gpu": on_gpu,
         "checked": checked,
@@ -479,10 +481,11 @@ def _module_of(compiled: Any) -> Any:
 _BY_HAND = ("get_args", "benchmark_compiled_module")
 
 
-def stripped(source: str) -> tuple[str, list[str]]:
+def stripped(source: str) -> tuple[str, list[str], dict[str, str]]:
     """Return inductor's code of a graph without what runs it by hand and the text of its kernels.
 
-    The second is the names of the kernels. Raises `Declined` where it has what `_artifact_runtime`
+    The second is the names of the kernels, the third what is relied on of the operators of the
+    program. Raises `Declined` where it has what `_artifact_runtime`
     does not stand for.
     """
     tree = ast.parse(source)
@@ -527,7 +530,8 @@ def stripped(source: str) -> tuple[str, list[str]]:
     tree.body = body
     for node in ast.walk(tree):
         _only_known(node)
-    return ast.unparse(tree), kernels
+    called = _artifact_operators.called_in(tree, runtime.NAMESPACES)
+    return ast.unparse(tree), kernels, _artifact_operators.relied_on(set(called))
 
 
 def _without_by_hand(tree: ast.Module) -> None:
@@ -554,10 +558,6 @@ def _only_known(node: ast.AST) -> None:
     match node:
         case ast.Attribute(value=ast.Name(id="extern_kernels"), attr=name):
             _require(_is_the_same(name), f"extern_kernels.{name}")
-        case ast.Attribute(
-            value=ast.Attribute(value=ast.Name(id="torch"), attr="ops"), attr=namespace
-        ):
-            _require(namespace in runtime.NAMESPACES, f"torch.ops.{namespace}")
         case ast.Attribute(value=ast.Name(id="inductor_ops" | "_quantized"), attr=name):
             raise Declined(f"the operation {name}")
         case ast.Name(id=name):

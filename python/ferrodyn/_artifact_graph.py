@@ -20,6 +20,7 @@ from typing import Any
 
 import torch
 
+from . import _artifact_operators
 from ._artifact_gpu import Declined
 
 #: Namespaces of operators that are torch's own.
@@ -48,11 +49,12 @@ def told(module: Any) -> dict[str, Any]:
     graph = module.graph
     constants: dict[str, Any] = {}
     operators: set[str] = set()
+    of_program: set[str] = set()
     for node in graph.nodes:
         if node.op == "get_attr":
             constants[node.target] = _constant(module, node.target)
-        elif (name := _operator(node)) is not None:
-            operators.add(name)
+        elif (called := _operator(node)) is not None:
+            (operators if called.namespace in _NAMESPACES else of_program).add(str(called))
     before = graph._codegen
     graph.set_codegen(_BoxedCodeGen())
     try:
@@ -66,6 +68,7 @@ def told(module: Any) -> dict[str, Any]:
             raise Declined(f"the name {name} in the code of a graph")
     return {
         "operators": sorted(operators),
+        "relied on": _artifact_operators.relied_on(of_program),
         "constants": constants,
         "code": ast.unparse(code),
         "gpu": False,
@@ -95,8 +98,8 @@ def _made(told: dict[str, Any]) -> torch.Tensor:
     return content.view(getattr(torch, told["dtype"])).reshape(told["shape"])
 
 
-def _operator(node: Any) -> str | None:
-    """Return the name of the operator that a node calls, if any.
+def _operator(node: Any) -> torch._ops.OpOverload | None:
+    """Return the operator that a node calls, if any.
 
     Raises `Declined` for a node that is no call of an operator or of a function of numbers.
     """
@@ -105,9 +108,9 @@ def _operator(node: Any) -> str | None:
     target = node.target
     if node.op != "call_function":
         raise Declined("a graph that holds tensors or modules")
-    if isinstance(target, torch._ops.OpOverload) and target.namespace in _NAMESPACES:
-        return str(target)
-    if isinstance(target, (torch._ops.OpOverload, torch._ops.HigherOrderOperator)):
+    if isinstance(target, torch._ops.OpOverload):
+        return target
+    if isinstance(target, torch._ops.HigherOrderOperator):
         raise Declined(f"the operator {target}")
     return None
 
@@ -125,10 +128,11 @@ def loaded(half: dict[str, Any]) -> Callable[[list[Any]], Sequence[Any]]:
     """Return the function that a graph was written as.
 
     Raises `AttributeError` where torch has not defined an operator: some are defined by modules
-    that not every torch imports at once.
+    that not every torch imports at once. `ValueError` where one of the program's has changed.
     """
     for name in half["operators"]:
-        operator.attrgetter(name)(torch.ops)
+        _artifact_operators.named(name)
+    _artifact_operators.check(half["relied on"])
     scope = dict(_SCOPE)
     exec(compile(half["code"], "<ferrodyn artifact>", "exec"), scope)
     forward = scope["forward"]

@@ -22,6 +22,7 @@ import torch
 
 from . import _artifact_gpu as gpu
 from . import _artifact_graph as operators
+from . import _artifact_operators
 from ._artifact_epilogue import Hidden, behind
 
 #: Parts of torch's extension module, which its types do not tell of.
@@ -114,6 +115,7 @@ def _kernel(path: str) -> Callable[..., None]:
 def _loaded(half: dict[str, Any], library: Callable[[str], str]) -> Boxed:
     if "operators" in half:
         return operators.loaded(half)
+    _artifact_operators.check(half["relied on"])
     launches = half["launches"]
     kernels: dict[str, Any] = {}
     for name, file in half["kernels"].items():

@@ -78,6 +78,9 @@ def read_capture(folder: str, key: str) -> tuple[bytes, list[str]] | None:
 def add_capture(folder: str, capture: bytes) -> bool:
     """Keep a capture of another machine; whether it was. `ValueError` where it is none."""
 
+def opaque_operator(operator: Any) -> str | None:
+    """What compilers rely on of an operator of the program's; None where they look into it."""
+
 def read_artifact(folder: str, key: str) -> tuple[str, str] | None:
     """Manifest and folder of the libraries of an artifact, where it is as it was written."""
 

@@ -95,14 +95,12 @@ import torch
 from said_of_artifacts import said
 import ferrodyn
 
-@torch.library.custom_op("kept_graphs::twice", mutates_args=())
-def twice(x: torch.Tensor) -> torch.Tensor:
-    return x * 2
-
-twice.register_fake(torch.empty_like)
+library = torch.library.Library("kept_graphs", "DEF")
+library.define("twice(Tensor x) -> Tensor")
+library.impl("twice", lambda x: x * 2, "CompositeImplicitAutograd")
 x = torch.ones(3)
 for fn in (
-    lambda x: twice(x) + 1,
+    lambda x: torch.ops.kept_graphs.twice(x) + 1,
     lambda x: torch.tensor([[1.0, 2.0] * 4000]) + x[0],
     lambda x: torch.cond(x.sum() > 2, lambda x: x.sin(), lambda x: x.cos(), (x,)),
 ):
@@ -130,3 +128,53 @@ def test_what_is_not_only_torchs_operators_is_compiled_again(tmp_path):
     assert "an artifact is used" not in said
     assert said[-2:] == ["an artifact is kept"] * 2
     assert not any("is kept" in text for text in said[:-2])
+
+
+CUSTOM = """\
+import json, os
+import torch
+from said_of_artifacts import said
+import ferrodyn
+
+FACTOR = float(os.environ["FACTOR"])
+
+@torch.library.custom_op("kept_graphs::twice", mutates_args=())
+def twice(x: torch.Tensor) -> torch.Tensor:
+    return x * 2
+
+@torch.library.custom_op("kept_graphs::thrice", mutates_args=())
+def thrice(x: torch.Tensor) -> torch.Tensor:
+    return x * 3
+
+twice.register_fake(torch.empty_like)
+thrice.register_fake(torch.empty_like)
+# What differentiates an operator is traced, and what it calls is in the graph.
+twice.register_autograd(lambda ctx, gradient: thrice(gradient) * FACTOR)
+
+def fn(x):
+    return (twice(x) + 1).sin()
+
+def values(fn):
+    x = torch.ones(3, requires_grad=True)
+    y = fn(x)
+    y.sum().backward()
+    return y.tolist(), x.grad.tolist()
+
+compiled = ferrodyn.compile(fn, backend="aot_eager")
+print(json.dumps([values(compiled) == values(fn), said]))
+"""
+
+
+def test_operators_of_the_program_are_told_by_what_compilers_rely_on(tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text(CUSTOM)
+    kept = [printed(tmp_path, program, FACTOR=factor) for factor in ("2.0", "2.0", "5.0")]
+    assert kept == [
+        [True, ["an artifact is kept"]],
+        [True, ["an artifact is used"]],
+        [True, ["an artifact is kept"]],
+    ]
+    # The operator that only the graph of the gradients calls.
+    fake = "thrice.register_fake(lambda x: x.new_empty(x.shape))"
+    program.write_text(CUSTOM.replace("thrice.register_fake(torch.empty_like)", fake))
+    assert printed(tmp_path, program, FACTOR="2.0") == [True, ["an artifact is kept"]]

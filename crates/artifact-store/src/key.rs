@@ -20,6 +20,11 @@ impl Key {
         Some(Key(bytes))
     }
 
+    /// The key that has this digest.
+    pub fn of_digest(digest: [u8; 32]) -> Key {
+        Key(digest)
+    }
+
     /// The digest.
     pub fn bytes(&self) -> [u8; 32] {
         self.0

@@ -17,7 +17,7 @@ use torch_abi::made::made_of;
 use crate::names;
 
 /// Goes up whenever the manifest or its runtime changes its meaning.
-const FORMAT: u64 = 5;
+const FORMAT: u64 = 6;
 
 /// Why there is no key.
 pub(crate) struct Untold(pub String);
@@ -164,9 +164,10 @@ fn add_graph(
         match &node.target {
             Target::Function(function) => {
                 let called = object(function.handle);
-                match called.and_then(made_of) {
-                    Some(of) => add_made(&of, key)?,
-                    None => is_torchs_own(py, function, called)?,
+                match (called.and_then(made_of), of_program(py, called)?) {
+                    (Some(of), _) => add_made(&of, key)?,
+                    (_, Some(told)) => drop(key.part(told)),
+                    _ => is_torchs_own(py, function, called)?,
                 }
                 key.part(&*function.path);
                 calls.push(function.path.rsplit('.').next().unwrap_or_default());
@@ -216,6 +217,25 @@ fn add_made(of: &Bound<'_, PyTuple>, key: &mut KeyBuilder) -> Told<()> {
         }
     }
     Ok(())
+}
+
+/// What is relied on of an operator of the program's that compilers don't look into.
+fn of_program(py: Python<'_>, called: Option<&Bound<'_, PyAny>>) -> PyResult<Option<String>> {
+    static CLASSES: PyOnceLock<[Py<PyAny>; 2]> = PyOnceLock::new();
+    let Some(called) = called else {
+        return Ok(None);
+    };
+    let classes = CLASSES.get_or_try_init(py, || -> PyResult<_> {
+        let ops = py.import(names::TORCH_OPS)?;
+        let class = |name| ops.getattr(name).map(Bound::unbind);
+        Ok([class("OpOverload")?, class("OpOverloadPacket")?])
+    })?;
+    let class = called.get_type();
+    if !classes.iter().any(|of| class.is(of)) {
+        return Ok(None);
+    }
+    let told = py.import("ferrodyn._artifact_operators")?;
+    told.call_method1("told", (called,))?.extract()
 }
 
 /// Whether a function is what its path says, and is of torch's own or Python's.

@@ -167,3 +167,5 @@ pub const FIND_DISPATCH_RULE: (&str, &str) =
 pub const DESCRIBER: [&str; 3] = ["fake_tensor_converter", "meta_converter", "describer"];
 /// What it knows of tensors that it has described.
 pub const DESCRIBED: [&str; 2] = ["lookup_tensor", "lookup_storage"];
+/// Module of the classes of operators.
+pub const TORCH_OPS: &str = "torch._ops";

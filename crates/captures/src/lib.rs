@@ -33,6 +33,7 @@ pub use carry::{carried, files, made_for};
 pub use float::{Float, Operation};
 pub use keep::{Early, EarlyArg, Fill, GraphCall, Input, Kept, Part, Written};
 pub use key::{Keys, Made};
+pub use operator::opaque_operator;
 pub use part::{GraphPart, MakePart, TakeApart};
 
 use content::Stamp;

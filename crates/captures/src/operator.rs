@@ -8,7 +8,7 @@ use blake3::Hasher;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyDict, PyList, PyString, PyType};
+use pyo3::types::{PyCode, PyDict, PyFunction, PyList, PyModule, PyString, PyType};
 
 use crate::Why;
 use crate::content::{Digest, Digests, add, stamp};
@@ -119,7 +119,7 @@ pub(crate) fn content(
         }
         is_own = false;
         match fake(&one)? {
-            Some(fake) => hasher.update(&digests.parts(&fake)?),
+            Some(fake) => hasher.update(&with_reads(digests, &fake)?),
             None => {
                 return Err(Why(format!(
                     "{name}, for which no fake function is registered"
@@ -150,14 +150,140 @@ pub(crate) fn content(
     Ok(Some(*hasher.finalize().as_bytes()))
 }
 
+/// What a compiler relies on of an operator that `torch.library.custom_op` has made, into which it does not look:
+/// its schemas, the functions that say what it gives and that differentiate it. `None` for any other object.
+///
+/// # Errors
+/// Why that can't be told.
+pub fn opaque_operator(object: &Bound<'_, PyAny>) -> Result<Option<Digest>, Why> {
+    let py = object.py();
+    let [overload, packet] = classes(py)?;
+    let class = object.get_type();
+    if !class.is(overload) && !class.is(packet) {
+        return Ok(None);
+    }
+    let name = match class.is(overload) {
+        true => object.getattr(intern!(py, "_overloadpacket"))?,
+        false => object.clone(),
+    };
+    let name = name.getattr(intern!(py, "_qualified_op_name"))?;
+    let Some(made) = made_by_custom_op(&name)? else {
+        return Ok(None);
+    };
+    let mut digests = Digests::default();
+    let Some(known) = content(&mut digests, object)? else {
+        return Ok(None);
+    };
+    let mut hasher = Hasher::new();
+    hasher.update(&known);
+    for name in ["_backward_fn", "_setup_context_fn"] {
+        let function = made.getattr(name)?;
+        match function.is_none() {
+            true => hasher.update(&[0]),
+            false => hasher.update(&with_reads(&mut digests, &function)?),
+        };
+    }
+    for (file, (bytes, seconds, nanoseconds)) in digests.by_place() {
+        add(&mut hasher, file.as_bytes());
+        for number in [bytes as i64, seconds, nanoseconds] {
+            hasher.update(&number.to_le_bytes());
+        }
+    }
+    Ok(Some(*hasher.finalize().as_bytes()))
+}
+
+/// A function that no guard is about, with what it reads of its globals.
+fn with_reads(digests: &mut Digests, function: &Bound<'_, PyAny>) -> Result<Digest, Why> {
+    let mut hasher = Hasher::new();
+    let mut seen = Vec::new();
+    let mut waiting = vec![function.clone()];
+    while let Some(object) = waiting.pop() {
+        if seen.contains(&(object.as_ptr() as usize)) {
+            continue;
+        }
+        seen.push(object.as_ptr() as usize);
+        hasher.update(&digests.parts(&object)?);
+        if let Ok(function) = object.cast_exact::<PyFunction>() {
+            add_reads(digests, &mut hasher, function, &mut waiting)?;
+        }
+    }
+    Ok(*hasher.finalize().as_bytes())
+}
+
+fn add_reads<'py>(
+    digests: &mut Digests,
+    hasher: &mut Hasher,
+    function: &Bound<'py, PyFunction>,
+    functions: &mut Vec<Bound<'py, PyAny>>,
+) -> Result<(), Why> {
+    let py = function.py();
+    let globals = function.getattr(intern!(py, "__globals__"))?;
+    let globals = globals.cast_into::<PyDict>().map_err(PyErr::from)?;
+    let mut codes = vec![function.getattr(intern!(py, "__code__"))?];
+    while let Some(code) = codes.pop() {
+        let constants = code.getattr(intern!(py, "co_consts"))?;
+        for constant in constants.try_iter()? {
+            let constant = constant?;
+            if constant.is_exact_instance_of::<PyCode>() {
+                codes.push(constant);
+            }
+        }
+        for name in code.getattr(intern!(py, "co_names"))?.try_iter()? {
+            let name = name?.cast_into::<PyString>().map_err(PyErr::from)?;
+            let Some(read) = globals.get_item(&name)? else {
+                continue;
+            };
+            add(hasher, name.to_str()?.as_bytes());
+            if let Ok(module) = read.cast::<PyModule>() {
+                add(hasher, module.name()?.to_str()?.as_bytes());
+                // torch's version is told. What is read of another module is not known.
+                if !is_torch(&read)? {
+                    return Err(Why(format!("a function that reads {name}")));
+                }
+            } else if read.is_exact_instance_of::<PyFunction>() {
+                functions.push(read);
+            } else if let Some(overload) = overload_of(&read)? {
+                if let Some(known) = content(digests, &overload)? {
+                    hasher.update(&known);
+                }
+            } else {
+                hasher.update(&digests.parts(&read)?);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The operator of what `torch.library.custom_op` gives.
+fn overload_of<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
+    static CLASS: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+    let class = CLASS.import(object.py(), "torch._library.custom_ops", "CustomOpDef")?;
+    match object.get_type().is(class) {
+        true => object
+            .getattr(intern!(object.py(), "_opoverload"))
+            .map(Some),
+        false => Ok(None),
+    }
+}
+
+fn is_torch(module: &Bound<'_, PyAny>) -> PyResult<bool> {
+    Ok(module.is(module.py().import(intern!(module.py(), "torch"))?))
+}
+
+/// What `torch.library.custom_op` has made for the name of an operator.
+fn made_by_custom_op<'py>(name: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
+    let py = name.py();
+    let made = py.import("torch._library.custom_ops")?.getattr("OPDEFS")?;
+    let made = made.call_method1("get", (name,))?;
+    Ok((!made.is_none()).then_some(made))
+}
+
 /// The Python function that says what an operator gives, where one was registered.
 fn fake<'py>(overload: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
     let py = overload.py();
     // What `custom_op` has made registers a function of its own around the program's.
-    let made = py.import("torch._library.custom_ops")?.getattr("OPDEFS")?;
     let name = overload.getattr("_schema")?.getattr("name")?;
-    let made = made.call_method1("get", (name,))?;
-    if !made.is_none() {
+    if let Some(made) = made_by_custom_op(&name)? {
         let fake = made.getattr("_abstract_fn")?;
         return Ok((!fake.is_none()).then_some(fake));
     }

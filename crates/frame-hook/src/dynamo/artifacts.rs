@@ -85,6 +85,17 @@ fn add_capture(py: Python<'_>, folder: PathBuf, bytes: &[u8]) -> PyResult<bool> 
     captures::add(py, &folder, bytes).map_err(|why| PyValueError::new_err(why.0))
 }
 
+/// What compilers rely on of an operator of the program's, as text; `None` where it is none that they don't look into.
+///
+/// # Errors
+/// `ValueError` where that can't be told.
+#[pyfunction]
+fn opaque_operator(operator: &Bound<'_, PyAny>) -> PyResult<Option<String>> {
+    let told = ::captures::opaque_operator(operator);
+    let told = told.map_err(|why| PyValueError::new_err(why.0))?;
+    Ok(told.map(|digest| Key::of_digest(digest).to_string()))
+}
+
 /// Manifest and folder of the libraries of an artifact, where it is there as it was written.
 #[pyfunction]
 fn read_artifact(folder: PathBuf, key: &str) -> PyResult<Option<(String, PathBuf)>> {
@@ -162,6 +173,7 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(kept_of, module)?)?;
     module.add_function(wrap_pyfunction!(read_capture, module)?)?;
     module.add_function(wrap_pyfunction!(add_capture, module)?)?;
+    module.add_function(wrap_pyfunction!(opaque_operator, module)?)?;
     module.add_function(wrap_pyfunction!(read_artifact, module)?)?;
     module.add_function(wrap_pyfunction!(add_artifact, module)?)?;
     module.add_function(wrap_pyfunction!(verify_artifacts, module)?)?;
