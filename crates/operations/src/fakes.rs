@@ -51,6 +51,7 @@ impl<'py> SoFar<'_, 'py> {
                 fake.bind(py).call_method1("size", (*dim,))?
             }
             (MetaArg::SymInt(n), _) if let Some(sized) = sized => sized.number(py, *n)?,
+            (MetaArg::SymFloat, _) if let Some(sized) = sized => sized.float(py)?,
             (MetaArg::Int(i), _) => i.into_pyobject(py)?.into_any(),
             (MetaArg::Float(f), _) => f.into_pyobject(py)?.into_any(),
             (MetaArg::Bool(b), _) => b.into_pyobject(py)?.to_owned().into_any(),

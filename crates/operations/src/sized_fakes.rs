@@ -28,6 +28,8 @@ pub struct SizedFakes {
     made: Cell<usize>,
     /// stands for the sizes of rows that differ in length; nothing is decided by it
     ragged: SourceId,
+    /// floats that are no constants are numbers of which torch knows nothing
+    takes_floats: bool,
 }
 
 /// Numbers that the graph gives and whose values are not known.
@@ -57,6 +59,24 @@ impl SizedFakes {
             unknown: Unknown::default(),
             made: Cell::new(0),
             ragged,
+            takes_floats: false,
+        }
+    }
+
+    /// The same for floats that are no constants as well: an operation that decides by one fails.
+    pub fn with_floats(mut self, takes_floats: bool) -> Self {
+        self.takes_floats = takes_floats;
+        self
+    }
+
+    /// A float that is no constant.
+    ///
+    /// # Errors
+    /// Where these are for none, and what torch raises.
+    pub fn float<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        match self.takes_floats {
+            true => self.symbols.borrow().unknown_float(py),
+            false => Err(not_understood()),
         }
     }
 
@@ -210,6 +230,15 @@ impl SizedFakes {
         let both = all(&facts.decided).zip(all(&facts.assumed));
         let signs = self.signs.take();
         Ok(both.map(|(decided, assumed)| [[signs, decided].concat(), assumed]))
+    }
+}
+
+/// Whether an argument has a float that is no constant.
+pub fn has_float(arg: &MetaArg) -> bool {
+    match arg {
+        MetaArg::SymFloat => true,
+        MetaArg::List(items) | MetaArg::Tuple(items) => items.iter().any(has_float),
+        _ => false,
     }
 }
 

@@ -236,6 +236,14 @@ impl SizeSymbols {
         Ok(number)
     }
 
+    /// A float of torch's of which no value is known.
+    ///
+    /// # Errors
+    /// What torch raises.
+    pub fn unknown_float<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.env.bind(py).call_method0("create_unbacked_symfloat")
+    }
+
     /// A size as an expression; `None` for one that is not understood.
     ///
     /// # Errors

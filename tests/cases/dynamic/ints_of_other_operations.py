@@ -1,4 +1,4 @@
-"""An int that changes is an int of the graph for an operation whose rule does not know it: torch says what follows."""
+"""An int that changes is one of the graph for operations whose rules do not know it."""
 
 import torch
 import torch.nn.functional as F

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use fx_graph::{Arg, NodeId};
 use guards::{Extent, IntExpr, Source, SourceId};
 pub use operations::sized_fakes::SizedFakes;
-use operations::sized_fakes::{HINTS, Unknown, has_size};
+use operations::sized_fakes::{HINTS, Unknown, has_float, has_size};
 use pyo3::prelude::*;
 use tensor_meta::{Inferred, SymInt};
 use torch_abi::size_symbols::SizeSymbols;
@@ -52,12 +52,15 @@ impl<'py> Tx<'py> {
         args: &NodeArgs,
         kept: bool,
     ) -> R<Option<(Inferred, Obj)>> {
-        if self.log.sizes.is_empty() {
+        let mut given = args.meta_kw.iter().map(|(_, m)| m).chain(&args.meta_pos);
+        // A compiler takes floats otherwise.
+        let has_floats = self.runs_as_is && !kept && given.any(has_float);
+        if self.log.sizes.is_empty() && !has_floats {
             return Ok(None);
         }
         let shares = kept || self.is_shadowed(args) || self.st.vmap.is_active();
         let mut given = args.meta_kw.iter().map(|(_, m)| m).chain(&args.meta_pos);
-        let is_sized = given.any(has_size) || shares && self.facts.sized.is_some();
+        let is_sized = has_floats || given.any(has_size) || shares && self.facts.sized.is_some();
         if !is_sized {
             return Ok(None);
         }
@@ -193,7 +196,9 @@ impl<'py> Tx<'py> {
         };
         let ragged = self.source(RAGGED);
         let unknown = self.unknown_numbers(by_data);
-        let mut sized = SizedFakes::new(symbols, ragged).with_unknown(unknown);
+        let mut sized = SizedFakes::new(symbols, ragged)
+            .with_unknown(unknown)
+            .with_floats(self.runs_as_is);
         self.with_symbols(&mut sized, run)
     }
 
