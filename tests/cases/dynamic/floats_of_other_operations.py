@@ -1,4 +1,4 @@
-"""A float that changes is an input of a graph that runs as it is, for operations that decide nothing by it."""
+"""A float that changes is one of the graph for operations that decide nothing by it."""
 
 import torch
 import torch.nn.functional as F

@@ -389,7 +389,8 @@ impl<'py> Tx<'py> {
             Err(RuleError::Unsupported(_)) if is_seen => None,
             Err(RuleError::NoRule | RuleError::Unsupported(_)) => {
                 let found = self.infer_with_unknown(callee, &node_args)?;
-                found.map(|found| found.0).filter(has_tensor)
+                let found = found.map(|found| found.0).filter(has_tensor);
+                found.filter(|_| !self.all_numbers_fixed(&node_args))
             }
             _ => None,
         };

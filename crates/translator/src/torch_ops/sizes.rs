@@ -40,10 +40,15 @@ impl Tx<'_> {
             Some(number) => IntExpr::Source(number),
             None => IntExpr::Dim(tensor, Extent::Size, dim as u8),
         };
+        self.has_one_value(&size)
+    }
+
+    /// Whether a number that was no constant was found to have to be one.
+    fn has_one_value(&self, size: &IntExpr) -> bool {
         self.log.guards.iter().any(|g| match &g.kind {
             GuardKind::ShapeEnv { relation } => {
                 relation.op == IntCompare::Eq
-                    && relation.left == size
+                    && relation.left == *size
                     && matches!(relation.right, IntExpr::Const(_))
             }
             _ => false,
@@ -160,6 +165,33 @@ impl Tx<'_> {
                 self.int(value)
             }
         })
+    }
+
+    /// Whether all the numbers among the arguments of an operation were found to have to be constants.
+    pub(super) fn all_numbers_fixed(&self, args: &NodeArgs) -> bool {
+        let by_name = args.meta_kw.iter().map(|(_, arg)| arg);
+        args.meta_pos
+            .iter()
+            .chain(by_name)
+            .all(|arg| self.numbers_fixed(arg))
+    }
+
+    fn numbers_fixed(&self, arg: &MetaArg) -> bool {
+        match arg {
+            MetaArg::SymFloat => false,
+            MetaArg::SymInt(n) => {
+                let symbols = self.log.sizes.symbols_in(*n);
+                let leaves = symbols.into_iter().map(|s| self.log.sizes.expr(s));
+                leaves
+                    .into_iter()
+                    .all(|leaf| leaf.is_some_and(|leaf| self.has_one_value(&leaf)))
+            }
+            MetaArg::List(items) | MetaArg::Tuple(items) => {
+                items.iter().all(|item| self.numbers_fixed(item))
+            }
+            MetaArg::Slice(parts) => parts.iter().all(|part| self.numbers_fixed(part)),
+            _ => true,
+        }
     }
 
     /// Guards the value of a size, which is a constant then.
