@@ -125,13 +125,10 @@ impl SizeTable {
         rest.multiply(&others).unwrap_or(difference)
     }
 
-    /// A dividend and a divisor whose rounded quotient is the same, by what facts made equal: the second divides the
-    /// first there, or they share a size that the quotient does not depend on.
+    /// A dividend and a divisor whose rounded quotient is the same: by what facts made equal the second divides the first,
+    /// or they share a size that the quotient does not depend on.
     pub(super) fn simpler_quotient(&self, a: Size, b: Size) -> Option<(Poly, Poly)> {
-        let (plain, dividend, divisor) = (self.poly(a), self.reduced(a)?, self.reduced(b)?);
-        if plain == dividend && self.poly(b) == divisor {
-            return None;
-        }
+        let (dividend, divisor) = (self.reduced(a)?, self.reduced(b)?);
         match dividend.divide(&divisor) {
             Some(_) => Some((dividend, divisor)),
             None => self.cancelled(&dividend, &divisor),
@@ -289,6 +286,25 @@ mod tests {
             let all = Size::from(n) * halved * 5;
             assert!(all / (Size::from(n) * 8) == 5);
         });
+    }
+
+    #[test]
+    fn a_quotient_does_not_depend_on_what_both_sides_share() {
+        let mut table = SizeTable::default();
+        let [n, heads, rows, width] = [2, 4, 12, 5].map(|n| table.symbol(n, Some(2)));
+        let batches = || Size::from(n) * Size::from(heads);
+        let (is_whole, facts) = table.scope(|| {
+            let all = batches() * Size::from(rows) * 7;
+            all % (batches() * Size::from(width)) == 0
+        });
+        assert!(!is_whole);
+        let about = |n: SymInt| facts.iter().any(|fact| fact.left == n || fact.right == n);
+        assert!(!about(n) && !about(heads));
+        let (quotient, _) = table.scope(|| {
+            SymInt::from((batches() * Size::from(rows)) / (batches() * Size::from(width)))
+        });
+        let (plain, _) = table.scope(|| SymInt::from(Size::from(rows) / Size::from(width)));
+        assert_eq!(quotient, plain);
     }
 
     #[test]
