@@ -12,7 +12,7 @@ use pyo3::types::{PyCode, PyDict, PyFunction, PyList, PyModule, PyString, PyType
 
 use crate::Why;
 use crate::content::{Digest, Digests, add, stamp};
-use crate::reach::Place;
+use crate::reach::{Place, builtin_place};
 
 /// The namespaces in which only torch defines operators.
 const OWN: [&str; 3] = ["aten", "prim", "prims"];
@@ -202,7 +202,7 @@ fn with_reads(digests: &mut Digests, function: &Bound<'_, PyAny>) -> Result<Dige
             continue;
         }
         seen.push(object.as_ptr() as usize);
-        hasher.update(&digests.parts(&object)?);
+        add_told(digests, &mut hasher, &object)?;
         if let Ok(function) = object.cast_exact::<PyFunction>() {
             add_reads(digests, &mut hasher, function, &mut waiting)?;
         }
@@ -247,9 +247,24 @@ fn add_reads<'py>(
                     hasher.update(&known);
                 }
             } else {
-                hasher.update(&digests.parts(&read)?);
+                add_told(digests, hasher, &read)?;
             }
         }
+    }
+    Ok(())
+}
+
+/// An object by its content, or what C code has made by its name.
+fn add_told(
+    digests: &mut Digests,
+    hasher: &mut Hasher,
+    object: &Bound<'_, PyAny>,
+) -> Result<(), Why> {
+    if let Some(place) = builtin_place(object) {
+        let place = postcard::to_stdvec(&place).map_err(|error| Why(error.to_string()))?;
+        add(hasher, &place);
+    } else {
+        hasher.update(&digests.parts(object)?);
     }
     Ok(())
 }

@@ -193,6 +193,11 @@ fn is_builtin(object: &Bound<'_, PyAny>) -> bool {
         .any(|class| is_exactly(object, class))
 }
 
+/// Where a function or a descriptor that C code has made is found; `None` for any other object.
+pub(crate) fn builtin_place(object: &Bound<'_, PyAny>) -> Option<Place> {
+    is_builtin(object).then(|| named(object))?
+}
+
 /// Whether what C code has made has a name of its own, as NumPy's functions do.
 fn is_of_static_class(object: &Bound<'_, PyAny>) -> bool {
     !is_heap_type(&object.get_type()) && name_of(object, "__name__").is_some()
