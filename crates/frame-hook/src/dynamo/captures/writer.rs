@@ -3,7 +3,7 @@
 //! Does not live here: what is written (`captures`), how files stay whole (`artifact-store`). A process that ends before
 //! they do has kept nothing.
 //!
-//! Invariant: whoever looks at what is kept calls [`finish`] before, and so does Python at its end.
+//! Invariant: whoever looks at what is kept calls [`finish`] before, and so does Python before it forks and at its end.
 
 use std::mem;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -25,7 +25,7 @@ static WRITERS: Mutex<Writers> = Mutex::new(Writers {
     threads: Vec::new(),
 });
 
-/// Those of this process. A fork has none of those that its parent has.
+/// Those of this process. A fork that Python knows nothing of has none of those that its parent has.
 fn own() -> MutexGuard<'static, Writers> {
     let mut writers = WRITERS.lock().unwrap_or_else(PoisonError::into_inner);
     let process = std::process::id();
@@ -43,7 +43,7 @@ fn own() -> MutexGuard<'static, Writers> {
 /// # Errors
 /// Where there can be no other thread.
 pub(super) fn start(py: Python<'_>, write: impl FnOnce() + Send + 'static) -> PyResult<()> {
-    finish_at_exit(py)?;
+    wait_in_time(py)?;
     let builder = Builder::new().name("ferrodyn-captures".into());
     let thread = builder.spawn(write)?;
     let mut writers = own();
@@ -66,14 +66,19 @@ pub fn finish(py: Python<'_>) {
     });
 }
 
-fn finish_at_exit(py: Python<'_>) -> PyResult<()> {
+/// Has Python wait at its end, and before it forks: a child has none of these threads.
+fn wait_in_time(py: Python<'_>) -> PyResult<()> {
     static ASKED: PyOnceLock<()> = PyOnceLock::new();
     ASKED
         .get_or_try_init(py, || {
             let wait = |args: &Bound<'_, PyTuple>, _: Option<&Bound<'_, PyDict>>| finish(args.py());
             let wait = PyCFunction::new_closure(py, None, None, wait)?;
             py.import(intern!(py, "atexit"))?
-                .call_method1(intern!(py, "register"), (wait,))
+                .call_method1(intern!(py, "register"), (&wait,))?;
+            let before = PyDict::new(py);
+            before.set_item(intern!(py, "before"), wait)?;
+            py.import(intern!(py, "os"))?
+                .call_method(intern!(py, "register_at_fork"), (), Some(&before))
                 .map(drop)
         })
         .copied()
