@@ -85,7 +85,9 @@ class Noting:
         if not self._made and len(self._graphs) == 1:
             graph = self._graphs[0]
             at = id(graph)
-            _pending[at] = weakref.ref(graph, lambda gone: _pending.pop(at, None)), hand_on
+            # A graph may live to the end of the interpreter, when modules have no names any more.
+            forget = functools.partial(_pending.pop, at)
+            _pending[at] = weakref.ref(graph, forget), hand_on
             return
         hand_on(self._made)
 

@@ -32,6 +32,18 @@ pub struct Compiled {
     pub aot_guards: Option<Py<PyAny>>,
 }
 
+impl Compiled {
+    /// The same once more.
+    pub fn clone_ref(&self, py: Python<'_>) -> Compiled {
+        Compiled {
+            callable: self.callable.clone_ref(py),
+            is_graph: self.is_graph,
+            shape_guards: self.shape_guards.clone(),
+            aot_guards: self.aot_guards.as_ref().map(|guards| guards.clone_ref(py)),
+        }
+    }
+}
+
 /// How a backend is called.
 #[derive(Default)]
 pub struct BackendCall<'a> {

@@ -14,19 +14,86 @@ use pyo3::exceptions::{PyException, PyFileNotFoundError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyCFunction, PyDict, PyList, PyTuple};
 use serde::Deserialize;
+use torch_abi::imported::imported;
 
 use crate::call::{BackendCall, Compiled};
 use crate::error::BackendError;
 use crate::kept_folder::store;
 use crate::kept_key::{self, Parts, Untold};
 use crate::log::{self, log};
+use crate::names;
 use crate::registry::Backend;
+
+/// What the result for a graph is found by.
+pub struct ResultKey {
+    key: Key,
+    parts: Parts,
+}
 
 /// Where the result for a graph is kept, or would be.
 pub struct Kept {
     store: Arc<Store>,
     key: Key,
     parts: Parts,
+}
+
+impl ResultKey {
+    /// That of what `backend` makes in a call; `None`, with a line in the log, where it can't be told.
+    ///
+    /// # Errors
+    /// Interrupts, and what logging raises.
+    pub fn of(
+        backend: &Backend,
+        call: &BackendCall<'_>,
+        examples: &Bound<'_, PyList>,
+    ) -> PyResult<Option<ResultKey>> {
+        let py = examples.py();
+        let (Some(options), Some((graph, objects))) = (backend.keeps_results(), call.graph) else {
+            return Ok(None);
+        };
+        match kept_key::parts(graph, objects, call.inputs, examples, options) {
+            Ok(parts) => Ok(Some(ResultKey {
+                key: parts.key(),
+                parts,
+            })),
+            Err(Untold(why)) => {
+                interrupts::check(py)?;
+                note(py, "info", "a graph has no key: %s", why)?;
+                Ok(None)
+            }
+        }
+    }
+
+    /// The digest of all of it.
+    pub fn key(&self) -> Key {
+        self.key
+    }
+
+    /// Whether a result may serve another call with the same key in this process, as far as is known now: none that
+    /// holds what is in its inputs (inductor's option `freezing`), or their memory (CUDA graphs).
+    ///
+    /// # Errors
+    /// Where an example can't be asked.
+    pub fn serves_again(backend: &Backend, examples: &Bound<'_, PyList>) -> PyResult<bool> {
+        let py = examples.py();
+        if backend.has_options() {
+            return Ok(false);
+        }
+        if let Some(config) = imported(py, names::INDUCTOR_CONFIG)?
+            && let Some(freezes) = config.getattr_opt("freezing")?
+            && freezes.is_truthy()?
+        {
+            return Ok(false);
+        }
+        for example in examples.iter() {
+            if let Some(is_cpu) = example.getattr_opt("is_cpu")?
+                && !is_cpu.is_truthy()?
+            {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
 }
 
 /// What a manifest says of sizes and ints that may change.
@@ -45,33 +112,16 @@ impl Kept {
         self.key
     }
 
-    /// Where what `backend` makes in a call is kept in a folder; `None`, with a line in the log, where it can't be.
+    /// Where a result is kept in a folder; `None`, with a line in the log, where it can't be.
     ///
     /// # Errors
     /// Interrupts, and what logging raises.
-    pub fn find(
-        backend: &Backend,
-        folder: &Path,
-        call: &BackendCall<'_>,
-        examples: &Bound<'_, PyList>,
-    ) -> PyResult<Option<Kept>> {
-        let py = examples.py();
-        let (Some(options), Some((graph, objects))) = (backend.keeps_results(), call.graph) else {
-            return Ok(None);
-        };
-        let parts = match kept_key::parts(graph, objects, call.inputs, examples, options) {
-            Ok(parts) => parts,
-            Err(Untold(why)) => {
-                interrupts::check(py)?;
-                note(py, "info", "a graph has no key: %s", why)?;
-                return Ok(None);
-            }
-        };
+    pub fn find(py: Python<'_>, of: ResultKey, folder: &Path) -> PyResult<Option<Kept>> {
         match store(folder) {
             Ok(store) => Ok(Some(Kept {
                 store,
-                key: parts.key(),
-                parts,
+                key: of.key,
+                parts: of.parts,
             })),
             Err(error) => {
                 // A home that can't be written is nothing to act on; a folder that others can write is, once.

@@ -51,7 +51,7 @@ pub use error::BackendError;
 pub use forward::{Numbers, forward_function};
 pub use from_torch::{FromTorch, from_torch};
 pub use function::fn_target;
-pub use kept::Kept;
+pub use kept::{Kept, ResultKey};
 pub use kept_folder::{
     Listed, add_artifact, artifacts, clear_artifacts, read_artifact, verify_artifacts,
 };

@@ -169,3 +169,5 @@ pub const DESCRIBER: [&str; 3] = ["fake_tensor_converter", "meta_converter", "de
 pub const DESCRIBED: [&str; 2] = ["lookup_tensor", "lookup_storage"];
 /// Module of the classes of operators.
 pub const TORCH_OPS: &str = "torch._ops";
+/// Module of inductor's options.
+pub const INDUCTOR_CONFIG: &str = "torch._inductor.config";

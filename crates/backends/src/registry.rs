@@ -73,6 +73,8 @@ pub struct Backend {
     can: Known,
     /// where its results can be kept from one process to the next, the text of its options
     keeps_results: Option<String>,
+    /// whether the program has chosen options for it
+    has_options: bool,
     is_registered: bool,
 }
 
@@ -85,6 +87,7 @@ impl Backend {
             kwargs: None,
             can: Known::new(Capabilities::ABSENT),
             keeps_results: None,
+            has_options: false,
             is_registered: true,
         }
     }
@@ -142,6 +145,11 @@ impl Backend {
     /// Where its results can be kept from one process to the next, the text of its options.
     pub(crate) fn keeps_results(&self) -> Option<&str> {
         self.keeps_results.as_deref()
+    }
+
+    /// Whether the program has chosen options for it.
+    pub(crate) fn has_options(&self) -> bool {
+        self.has_options
     }
 
     /// Whether it was found by a name.
@@ -208,6 +216,7 @@ fn from_callable(
         kwargs: keyword_arguments(py, chosen)?,
         can: Known::new(traced_once_more(is_torchs_aot(callable)?)),
         keeps_results: None,
+        has_options: false,
         is_registered: false,
         kind: Kind::Callable(callable.clone().unbind()),
     })
@@ -284,6 +293,7 @@ fn by_name(py: Python<'_>, name: &str, chosen: Chosen<'_, '_>) -> Result<Backend
             kind: Kind::Callable(callable.unbind()),
             kwargs: None,
             can: Known::new(Capabilities::COMPILES),
+            has_options,
             is_registered: true,
         });
     } else if let Some(known) = runs_as_it_is(name) {
@@ -302,6 +312,7 @@ fn by_name(py: Python<'_>, name: &str, chosen: Chosen<'_, '_>) -> Result<Backend
         kwargs: keyword_arguments(py, chosen)?,
         can: Known::new(traced_once_more(compiles)),
         keeps_results: None,
+        has_options: false,
         is_registered: true,
     })
 }
@@ -338,6 +349,7 @@ fn torchs_nop(
         keeps_results: (is_own && kwargs.is_none()).then(|| format!("backend {name}")),
         kwargs,
         can: Known::new(Capabilities::COMPILES),
+        has_options: false,
         is_registered: true,
     })
 }

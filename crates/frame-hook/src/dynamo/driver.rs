@@ -24,7 +24,7 @@ use super::redone::renew_program;
 use super::session::forget_session;
 use super::slot::{CodeSlot, forget_skips, remember_skip};
 use super::translate::Request;
-use super::{config, direct, env, explain, ferrodyn_error, ignored, log, reasons};
+use super::{config, direct, env, explain, ferrodyn_error, ignored, log, reasons, results};
 use crate::surroundings::LOOK_UP;
 use eval_frame::compiler::{Direct, EntryCall, FrameCompiler, Outcome};
 use eval_frame::context::CompileContext;
@@ -37,6 +37,7 @@ pub fn reset(py: Python<'_>) {
     restart_names();
     forget_session();
     forget_skips(py);
+    results::forget();
     cpython_abi::later::run_waiting(py);
 }
 

@@ -5,7 +5,9 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Instant;
 
-use backends::{Backend, BackendCall, BackendError, Capabilities, Compiled, Kept, Numbers};
+use backends::{
+    Backend, BackendCall, BackendError, Capabilities, Compiled, Kept, Numbers, ResultKey,
+};
 use fx_graph::AotInput;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
@@ -20,9 +22,11 @@ use super::declined::Declined;
 use super::plans::{EarlyPlan, beside};
 use super::progress::Stage;
 use super::redone::{BackendResult, Made};
-use super::slot::OnDisk;
+use super::results::Results;
+use super::slot::{CodeSlot, OnDisk};
 use super::{artifacts, explain, log, without_modes};
 use eval_frame::code_state;
+use eval_frame::context::ContextId;
 
 static NEXT_COMPILED: AtomicU32 = AtomicU32::new(0);
 static NEXT_RESUME: AtomicU32 = AtomicU32::new(1);
@@ -49,7 +53,7 @@ fn compile_with(
     objects: &[Obj],
     examples: &[Obj],
     inputs: &[AotInput],
-    code: &Bound<'_, PyCode>,
+    (code, results): (&Bound<'_, PyCode>, (&Results, ContextId)),
 ) -> Result<Compiled, BackendError> {
     if backend.capabilities().is_absent
         && let Some(function) =
@@ -68,9 +72,18 @@ fn compile_with(
         inputs,
         ..BackendCall::default()
     };
-    let kept = match super::config::cache_folder() {
-        Some(folder) => Kept::find(backend, &folder, &call, &examples)?,
-        None => None,
+    let key = ResultKey::of(backend, &call, &examples)?;
+    let (results, context) = results;
+    let again = key.as_ref().map(ResultKey::key);
+    if let Some(key) = again
+        && ResultKey::serves_again(backend, &examples)?
+        && let Some(known) = results.find(py, context, key)
+    {
+        return Ok(known);
+    }
+    let kept = match (key, super::config::cache_folder()) {
+        (Some(key), Some(folder)) => Kept::find(py, key, &folder)?,
+        _ => None,
     };
     let run = || {
         let module = || match backend.capabilities().wants_context {
@@ -79,16 +92,22 @@ fn compile_with(
         };
         run_backend(backend, &call, module, &examples)
     };
-    match kept {
+    let compiled = match kept {
         Some(kept) => {
             artifacts::belongs_to_who_runs(code, OnDisk::Artifact(kept.key()))?;
             match kept.load(py)? {
-                Some(compiled) => Ok(compiled),
-                None => kept.compile(py, run),
+                Some(compiled) => compiled,
+                None => kept.compile(py, run)?,
             }
         }
-        None => run(),
+        None => run()?,
+    };
+    if let Some(key) = again
+        && ResultKey::serves_again(backend, &examples)?
+    {
+        results.keep(py, context, key, &compiled);
     }
+    Ok(compiled)
 }
 
 /// Calls a backend with a graph module, made anew as often as it asks for that.
@@ -181,8 +200,12 @@ impl OutputEnv for Env<'_, '_, '_> {
                 self.was_told = self.can.wants_context || backends::is_tracer_loaded(py)?;
                 let inputs = if self.was_told { inputs } else { &[] };
                 let code = self.compilation.frame.code(py);
-                let call =
-                    || compile_with(py, self.backend, graph, objects, &examples, inputs, &code);
+                let slot = self.compilation.frame.code_state().slot(CodeSlot::default);
+                let results = (&slot.results, self.compilation.ctx.id());
+                let call = || {
+                    let of = (&code, results);
+                    compile_with(py, self.backend, graph, objects, &examples, inputs, of)
+                };
                 let (compiled, plan) = beside(py, &guards, call);
                 self.plan = plan;
                 compiled.map(|compiled| BackendResult::of(compiled, examples))

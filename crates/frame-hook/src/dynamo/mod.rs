@@ -30,6 +30,7 @@ pub mod python;
 pub mod reasons;
 pub mod redone;
 mod relevant;
+mod results;
 mod session;
 pub mod slot;
 pub mod translate;

@@ -16,6 +16,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyCode;
 
 use super::relevant;
+use super::results::Results;
 use super::turns::Turns;
 use eval_frame::code_state;
 use eval_frame::context::ContextId;
@@ -31,6 +32,8 @@ pub struct CodeSlot {
     pub fetch_tensors: Cell<bool>,
     /// set once a backend could not compile the code with floats that are not constants
     pub constant_floats: Cell<bool>,
+    /// what a compiler has made of its graphs
+    pub results: Results,
     /// who compiles the code now
     pub turns: Turns,
     /// whether the code names a module of torch, once known
