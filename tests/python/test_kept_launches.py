@@ -37,7 +37,8 @@ def get_args():
 
 
 def test_code_loses_what_it_does_not_need_of_triton():
-    code, kernels = _artifact.stripped(CODE)
+    code, kernels, relied_on = _artifact.stripped(CODE)
+    assert relied_on == {}
     assert kernels == ["doubled"]
     assert "import triton" not in code and "the text" not in code and "start_graph" not in code
     assert "doubled = async_compile.triton('doubled')" in code
