@@ -487,8 +487,7 @@ def stripped(source: str) -> tuple[str, list[str], dict[str, str]]:
     """Return inductor's code of a graph without what runs it by hand and the text of its kernels.
 
     The second is the names of the kernels, the third what is relied on of the operators of the
-    program. Raises `Declined` where it has what `_artifact_runtime`
-    does not stand for.
+    program. Raises `Declined` where it has what `_artifact_runtime` does not stand for.
     """
     tree = ast.parse(source)
     body: list[ast.stmt] = []
@@ -533,7 +532,7 @@ def stripped(source: str) -> tuple[str, list[str], dict[str, str]]:
     for node in ast.walk(tree):
         _only_known(node)
     called = _artifact_operators.called_in(tree, runtime.NAMESPACES)
-    return ast.unparse(tree), kernels, _artifact_operators.relied_on(set(called))
+    return ast.unparse(tree), kernels, _artifact_operators.relied_on(called)
 
 
 def _without_by_hand(tree: ast.Module) -> None:

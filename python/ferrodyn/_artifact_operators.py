@@ -11,7 +11,7 @@ from __future__ import annotations
 import ast
 import operator
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import torch
@@ -44,7 +44,7 @@ def named(path: str) -> Any:
     return operator.attrgetter(path)(torch.ops)
 
 
-def relied_on(paths: Iterator[str] | set[str]) -> dict[str, str]:
+def relied_on(paths: Iterable[str]) -> dict[str, str]:
     """Return what is relied on of operators, by path; raises `Declined` where it can't be told."""
     found = {}
     for path in sorted(set(paths)):

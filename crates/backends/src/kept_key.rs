@@ -164,10 +164,12 @@ fn add_graph(
         match &node.target {
             Target::Function(function) => {
                 let called = object(function.handle);
-                match (called.and_then(made_of), of_program(py, called)?) {
-                    (Some(of), _) => add_made(&of, key)?,
-                    (_, Some(told)) => drop(key.part(told)),
-                    _ => is_torchs_own(py, function, called)?,
+                if let Some(of) = called.and_then(made_of) {
+                    add_made(&of, key)?;
+                } else if let Some(told) = of_program(py, called)? {
+                    key.part(told);
+                } else {
+                    is_torchs_own(py, function, called)?;
                 }
                 key.part(&*function.path);
                 calls.push(function.path.rsplit('.').next().unwrap_or_default());

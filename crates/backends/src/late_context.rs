@@ -14,7 +14,6 @@ use fx_graph::AotInput;
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyList, PyTuple, PyWeakrefMethods, PyWeakrefReference};
 
 use crate::aot::{self, AotContext};
@@ -22,6 +21,7 @@ use crate::late_graph;
 use crate::module_stacks::ModuleStacks;
 use crate::names;
 use crate::node_meta::{Late, NodeMeta};
+use crate::own_class::OwnClass;
 use crate::propagate::parts;
 
 /// A tracing context that becomes torch's own once an attribute of it is read.
@@ -42,17 +42,7 @@ class LateTracingContext(guards.TracingContext):
         return getattr(self, name)
 ";
 
-static LATE_TRACING: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
-
-fn late_tracing(py: Python<'_>) -> PyResult<&Bound<'_, PyAny>> {
-    let class = LATE_TRACING.get_or_try_init(py, || -> PyResult<_> {
-        let scope = PyDict::new(py);
-        scope.set_item("__name__", "ferrodyn._core")?;
-        py.run(TRACING, Some(&scope), None)?;
-        Ok(scope.as_any().get_item("LateTracingContext")?.unbind())
-    });
-    class.map(|class| class.bind(py))
-}
+static LATE_TRACING: OwnClass = OwnClass::new(TRACING, "LateTracingContext");
 
 /// An input of the graph.
 enum Example {
@@ -159,7 +149,7 @@ impl LateContext {
             tracing: OnceLock::new(),
         };
         let late = Bound::new(py, late)?;
-        let tracing = late_tracing(py)?.call1((&late,))?.unbind();
+        let tracing = LATE_TRACING.get(py)?.call1((&late,))?.unbind();
         late.get().tracing.get_or_init(|| tracing);
         mark_parts(gm, &late)?;
         for name in Announced::NAMES {

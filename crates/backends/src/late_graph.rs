@@ -12,17 +12,19 @@ use fx_graph::Graph;
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::sync::PyOnceLock;
 use pyo3::types::PyDict;
 
 use crate::fx::{Fx, fx};
 use crate::names;
+use crate::own_class::OwnClass;
 use crate::pristine::NodeFacts;
 use crate::subgraph::SubGraph;
 use crate::to_torch::{ToTorch, to_torch};
 
 /// What is missing of a graph lies in its dictionary under this name.
 const LATE: &str = "_late_nodes";
+
+static LATE_GRAPH: OwnClass = OwnClass::new(CLASS, "LateGraph");
 
 /// The class of a graph until somebody looks at its nodes. What makes them puts itself back where it fails.
 const CLASS: &std::ffi::CStr = c"
@@ -42,17 +44,6 @@ class LateGraph(torch.fx.Graph):
             late(self)
         return self.__reduce_ex__(protocol)
 ";
-
-fn class(py: Python<'_>) -> PyResult<&Bound<'_, PyAny>> {
-    static LATE_GRAPH: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
-    let class = LATE_GRAPH.get_or_try_init(py, || -> PyResult<_> {
-        let scope = PyDict::new(py);
-        scope.set_item("__name__", "ferrodyn._core")?;
-        py.run(CLASS, Some(&scope), None)?;
-        Ok(scope.as_any().get_item("LateGraph")?.unbind())
-    });
-    class.map(|class| class.bind(py))
-}
 
 /// The graph that a graph of torch's is to have the nodes of.
 #[pyclass(frozen, module = "ferrodyn._core")]
@@ -109,7 +100,7 @@ fn strip(torch_graph: &Bound<'_, PyAny>, late: &Bound<'_, LateNodes>) -> PyResul
         }
     }
     own.set_item(LATE, late)?;
-    torch_graph.setattr("__class__", class(late.py())?)
+    torch_graph.setattr("__class__", LATE_GRAPH.get(late.py())?)
 }
 
 fn dictionary<'py>(torch_graph: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyDict>> {

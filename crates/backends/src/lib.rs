@@ -31,6 +31,7 @@ mod named_later;
 pub mod names;
 mod no_trace;
 mod node_meta;
+mod own_class;
 mod pristine;
 mod propagate;
 mod ragged;

@@ -11,7 +11,7 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyCode, PyDict, PyFunction, PyList, PyModule, PyString, PyType};
 
 use crate::Why;
-use crate::content::{Digest, Digests, add, stamp};
+use crate::content::{Digest, Digests, Stamp, add, stamp};
 use crate::reach::{Place, builtin_place};
 
 /// The namespaces in which only torch defines operators.
@@ -42,6 +42,19 @@ fn is_higher_order(object: &Bound<'_, PyAny>) -> PyResult<bool> {
     object.get_type().is_subclass(class)
 }
 
+/// All the overloads of an operator, of which an object is one, or which it is.
+fn packet_of<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
+    let [overload, packet] = classes(object.py())?;
+    let class = object.get_type();
+    match (class.is(overload), class.is(packet)) {
+        (true, _) => object
+            .getattr(intern!(object.py(), "_overloadpacket"))
+            .map(Some),
+        (_, true) => Ok(Some(object.clone())),
+        _ => Ok(None),
+    }
+}
+
 /// Where an operator is found.
 pub(crate) fn place(object: &Bound<'_, PyAny>) -> Option<Place> {
     if is_higher_order(object).ok()? {
@@ -50,18 +63,12 @@ pub(crate) fn place(object: &Bound<'_, PyAny>) -> Option<Place> {
             .filter(|found| found.is(object))
             .map(|_| Place::Operator(HIGHER_ORDER.into(), name.into(), None));
     }
-    let [overload, packet] = classes(object.py()).ok()?;
-    let class = object.get_type();
-    let of_packet = match (class.is(overload), class.is(packet)) {
-        (true, _) => object.getattr("_overloadpacket").ok()?,
-        (_, true) => object.clone(),
-        _ => return None,
-    };
-    let name = text(&of_packet, "_qualified_op_name")?;
+    let packet = packet_of(object).ok()??;
+    let name = text(&packet, "_qualified_op_name")?;
     let (namespace, name) = name.split_once("::")?;
-    let overload = match class.is(overload) {
-        true => Some(text(object, "_overloadname")?.into()),
-        false => None,
+    let overload = match packet.is(object) {
+        true => None,
+        false => Some(text(object, "_overloadname")?.into()),
     };
     let overload_name: Option<&str> = overload.as_deref();
     find(object.py(), namespace, name, overload_name)
@@ -140,12 +147,8 @@ pub(crate) fn content(
     for library in libraries.iter() {
         let file = library.str()?;
         let at = stamp(file.to_str()?);
-        let (bytes, seconds, nanoseconds) =
-            at.ok_or_else(|| Why(format!("{file} has just changed")))?;
-        add(&mut hasher, file.to_str()?.as_bytes());
-        for number in [bytes as i64, seconds, nanoseconds] {
-            hasher.update(&number.to_le_bytes());
-        }
+        let at = at.ok_or_else(|| Why(format!("{file} has just changed")))?;
+        add_stamp(&mut hasher, file.to_str()?, at);
     }
     Ok(Some(*hasher.finalize().as_bytes()))
 }
@@ -156,17 +159,10 @@ pub(crate) fn content(
 /// # Errors
 /// Why that can't be told.
 pub fn opaque_operator(object: &Bound<'_, PyAny>) -> Result<Option<Digest>, Why> {
-    let py = object.py();
-    let [overload, packet] = classes(py)?;
-    let class = object.get_type();
-    if !class.is(overload) && !class.is(packet) {
+    let Some(packet) = packet_of(object)? else {
         return Ok(None);
-    }
-    let name = match class.is(overload) {
-        true => object.getattr(intern!(py, "_overloadpacket"))?,
-        false => object.clone(),
     };
-    let name = name.getattr(intern!(py, "_qualified_op_name"))?;
+    let name = packet.getattr(intern!(object.py(), "_qualified_op_name"))?;
     let Some(made) = made_by_custom_op(&name)? else {
         return Ok(None);
     };
@@ -183,13 +179,18 @@ pub fn opaque_operator(object: &Bound<'_, PyAny>) -> Result<Option<Digest>, Why>
             false => hasher.update(&with_reads(&mut digests, &function)?),
         };
     }
-    for (file, (bytes, seconds, nanoseconds)) in digests.by_place() {
-        add(&mut hasher, file.as_bytes());
-        for number in [bytes as i64, seconds, nanoseconds] {
-            hasher.update(&number.to_le_bytes());
-        }
+    for (file, at) in digests.by_place() {
+        add_stamp(&mut hasher, &file, at);
     }
     Ok(Some(*hasher.finalize().as_bytes()))
+}
+
+/// Adds what a file was.
+fn add_stamp(hasher: &mut Hasher, file: &str, (bytes, seconds, nanoseconds): Stamp) {
+    add(hasher, file.as_bytes());
+    for number in [bytes as i64, seconds, nanoseconds] {
+        hasher.update(&number.to_le_bytes());
+    }
 }
 
 /// A function that no guard is about, with what it reads of its globals.

@@ -15,7 +15,6 @@ use variables::Obj;
 pub(crate) struct ArrayOperation {
     function: Obj,
     /// the function's name, for people
-    of: String,
     name: String,
 }
 
@@ -43,13 +42,13 @@ impl ArrayOperation {
     }
 
     #[getter(__name__)]
-    fn name(&self) -> &str {
-        &self.name
+    fn wrapped_name(&self) -> String {
+        format!("wrapped_{}", self.name)
     }
 
     #[getter(__qualname__)]
-    fn qualname(&self) -> &str {
-        &self.name
+    fn qualname(&self) -> String {
+        self.wrapped_name()
     }
 
     /// What makes it in another process: see [`torch_abi::made`].
@@ -58,13 +57,13 @@ impl ArrayOperation {
         let make = FUNCTIONS.get(py)?.getattr("array_operation")?;
         let function = self.function.bind(py);
         match TorchNumpy::get(py)?.place(function)? {
-            Some((module, path)) => (make, module, path, &self.of).into_pyobject(py),
-            None => (make, py.None(), function, &self.of).into_pyobject(py),
+            Some((module, path)) => (make, module, path, &self.name).into_pyobject(py),
+            None => (make, py.None(), function, &self.name).into_pyobject(py),
         }
     }
 
     fn __repr__(&self) -> String {
-        format!("<operation {}>", self.name)
+        format!("<operation {}>", self.wrapped_name())
     }
 }
 
@@ -133,8 +132,7 @@ pub(crate) fn operation(function: &Bound<'_, PyAny>, name: &str) -> PyResult<Obj
     }
     let operation = ArrayOperation {
         function: function.clone().unbind(),
-        of: name.to_owned(),
-        name: format!("wrapped_{name}"),
+        name: name.to_owned(),
     };
     let operation = Py::new(py, operation)?.into_any();
     if let Ok(mut made) = made.lock() {

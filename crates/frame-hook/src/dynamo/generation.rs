@@ -53,7 +53,7 @@ fn compile_with(
     objects: &[Obj],
     examples: &[Obj],
     inputs: &[AotInput],
-    (code, results): (&Bound<'_, PyCode>, (&Results, ContextId)),
+    (code, results, context): (&Bound<'_, PyCode>, &Results, ContextId),
 ) -> Result<Compiled, BackendError> {
     if backend.capabilities().is_absent
         && let Some(function) =
@@ -73,7 +73,6 @@ fn compile_with(
         ..BackendCall::default()
     };
     let key = ResultKey::of(backend, &call, &examples)?;
-    let (results, context) = results;
     let again = key.as_ref().map(ResultKey::key);
     if let Some(key) = again
         && ResultKey::serves_again(backend, &examples)?
@@ -201,11 +200,8 @@ impl OutputEnv for Env<'_, '_, '_> {
                 let inputs = if self.was_told { inputs } else { &[] };
                 let code = self.compilation.frame.code(py);
                 let slot = self.compilation.frame.code_state().slot(CodeSlot::default);
-                let results = (&slot.results, self.compilation.ctx.id());
-                let call = || {
-                    let of = (&code, results);
-                    compile_with(py, self.backend, graph, objects, &examples, inputs, of)
-                };
+                let of = (&code, &slot.results, self.compilation.ctx.id());
+                let call = || compile_with(py, self.backend, graph, objects, &examples, inputs, of);
                 let (compiled, plan) = beside(py, &guards, call);
                 self.plan = plan;
                 compiled.map(|compiled| BackendResult::of(compiled, examples))

@@ -155,12 +155,12 @@ impl<'py> Tx<'py> {
             self.enter_levels(sized)?;
             // Torch's kernels in Python leave a number a symbol where those in C++ want it plain.
             let dispatcher = match sized.is_some() && self.st.vmap.levels.is_empty() {
-                true => Some(py.import(names::PYTHON_DISPATCH)?),
+                true => Some(
+                    py.import(names::PYTHON_DISPATCH)?
+                        .call_method0("enable_python_dispatcher")?,
+                ),
                 false => None,
             };
-            let dispatcher = dispatcher
-                .map(|module| module.call_method0("enable_python_dispatcher"))
-                .transpose()?;
             if let Some(dispatcher) = &dispatcher {
                 dispatcher.call_method0("__enter__")?;
             }

@@ -181,10 +181,10 @@ impl Tx<'_> {
             MetaArg::SymFloat => false,
             MetaArg::SymInt(n) => {
                 let symbols = self.log.sizes.symbols_in(*n);
-                let leaves = symbols.into_iter().map(|s| self.log.sizes.expr(s));
-                leaves
-                    .into_iter()
-                    .all(|leaf| leaf.is_some_and(|leaf| self.has_one_value(&leaf)))
+                symbols.into_iter().all(|symbol| {
+                    let leaf = self.log.sizes.expr(symbol);
+                    leaf.is_some_and(|leaf| self.has_one_value(&leaf))
+                })
             }
             MetaArg::List(items) | MetaArg::Tuple(items) => {
                 items.iter().all(|item| self.numbers_fixed(item))
