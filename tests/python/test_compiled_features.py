@@ -328,3 +328,21 @@ def test_numbers_are_constants_where_no_context_can_be_made(monkeypatch):
     for n in (2, 3, 4, 3):
         assert torch.equal(compiled(x, n), x * n)
     assert handed[-1] == [torch.Tensor]
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_tangents_of_forward_mode_are_not_dropped(backend):
+    """What is compiled outside all levels serves no call inside one, and code compiled there is none."""
+    from torch.autograd import forward_ad
+
+    backend = Counting(backend)
+    compiled = ferrodyn.compile(lambda x: x * x + x.sin(), backend=backend)
+    x, tangent = torch.arange(3.0), torch.full((3,), 5.0)
+    expected = x * x + x.sin()
+    torch.testing.assert_close(compiled(x), expected)
+    with forward_ad.dual_level():
+        primal, found = forward_ad.unpack_dual(compiled(forward_ad.make_dual(x, tangent)))
+    torch.testing.assert_close(primal, expected)
+    torch.testing.assert_close(found, (2 * x + x.cos()) * tangent)
+    torch.testing.assert_close(compiled(x), expected)
+    assert len(backend.graphs) == 1

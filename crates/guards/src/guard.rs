@@ -173,6 +173,8 @@ pub struct GlobalState {
     pub autocast: SmallVec<[(i8, bool, u8); 4]>,
     /// `torch.is_autocast_cache_enabled()`.
     pub autocast_cache: bool,
+    /// Whether a level of forward-mode differentiation is active.
+    pub has_forward_level: bool,
     /// The thread's included dispatch keys.
     pub included_keys: u64,
     /// The thread's excluded dispatch keys.
@@ -208,6 +210,10 @@ impl GlobalState {
         part(
             "deterministic_algorithms_warn_only",
             self.deterministic_warn_only != other.deterministic_warn_only,
+        );
+        part(
+            "forward_level",
+            self.has_forward_level != other.has_forward_level,
         );
         part("allow_tf32", self.allow_tf32 != other.allow_tf32);
         part(

@@ -62,6 +62,10 @@ pub const MODULE_HOOKS: [&str; 4] = [
 ];
 /// Module that holds the default device.
 pub const UTILS_DEVICE: &str = "torch.utils._device";
+/// Keeps the level of forward-mode differentiation.
+pub const FORWARD_AD: &str = "torch.autograd.forward_ad";
+/// The level in [`FORWARD_AD`]: below zero outside all levels.
+pub const FORWARD_LEVEL: &str = "_current_level";
 /// The default device in [`UTILS_DEVICE`]: `None` or a `torch.device`.
 pub const CURRENT_DEVICE: &str = "CURRENT_DEVICE";
 /// `DispatchKeySet` class in [`TORCH_C`].

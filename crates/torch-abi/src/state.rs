@@ -56,6 +56,10 @@ pub(crate) struct Objects {
     device_module: Py<PyDict>,
     current_device: Py<PyString>,
     current_device_at: Place,
+    /// `__dict__` of `torch.autograd.forward_ad`.
+    forward_module: Py<PyDict>,
+    forward_level: Py<PyString>,
+    forward_level_at: Place,
     function_stack_at: Py<PyAny>,
     /// Readers of cuBLAS settings, where there is a GPU.
     cublas: Option<[Py<PyAny>; 3]>,
@@ -76,6 +80,9 @@ impl Objects {
             device_module: PyModule::import(py, names::UTILS_DEVICE)?.dict().unbind(),
             current_device: PyString::intern(py, names::CURRENT_DEVICE).unbind(),
             current_device_at: Place::new(),
+            forward_module: PyModule::import(py, names::FORWARD_AD)?.dict().unbind(),
+            forward_level: PyString::intern(py, names::FORWARD_LEVEL).unbind(),
+            forward_level_at: Place::new(),
             function_stack_at: function(names::FUNCTION_STACK_AT)?,
             cublas: if cuda {
                 Some([
@@ -212,6 +219,20 @@ impl TorchAbi {
                 self.objects.device_module.as_ptr(),
                 self.objects.current_device.as_ptr(),
             )
+        }
+    }
+
+    /// Whether a level of forward-mode differentiation is active: only then tensors have tangents.
+    #[inline]
+    pub fn has_forward_level(&self) -> bool {
+        // SAFETY: a live dict and an interned string, with the GIL held; module globals have string keys, and what is
+        // found is an int, for which nothing is raised.
+        unsafe {
+            let level = self.objects.forward_level_at.get(
+                self.objects.forward_module.as_ptr(),
+                self.objects.forward_level.as_ptr(),
+            );
+            !level.is_null() && ffi::PyLong_CheckExact(level) != 0 && ffi::PyLong_AsLong(level) >= 0
         }
     }
 

@@ -164,6 +164,18 @@ impl<'py> Compilation<'_, 'py> {
     ) -> Result<Compiled, Ended> {
         let py = self.py;
         let started = Instant::now();
+        let backend = self.backend()?;
+        let can = backend.capabilities();
+        let has_forward_level = session.tables.abi.has_forward_level();
+        if has_forward_level && !can.gives_graph_back {
+            log::debug(py, "graph_breaks", &self.id.to_string(), || {
+                let name = self.entries.name();
+                format!(
+                    "{name} runs in eager mode: a level of forward-mode AD is active, and compiled code would drop tangents"
+                )
+            });
+            return Ok(Compiled::Run);
+        }
         let modes = program_modes(py, session.tables.abi)?;
         let mut tx = begin(py, &session.tables, request, &modes)
             .map_err(|stop| self.undecodable(&stop_text(&stop)))?;
@@ -172,13 +184,12 @@ impl<'py> Compilation<'_, 'py> {
             true => None,
             false => Some(ModesAside::new(py)?),
         };
-        let backend = self.backend()?;
-        let can = backend.capabilities();
         let around = Surroundings {
             can,
             has_modes: !modes.is_empty(),
         };
         self.configure(&mut tx, session, request, &before, &around)?;
+        tx.st.needs_as_is |= has_forward_level;
         let breaks = explain::count_breaks();
         let mut end = tx.run();
         if tx.ints.has_changing_numpy && !matches!(end, End::Return(_)) {

@@ -153,6 +153,7 @@ impl CheckProgram {
                             crate::exec::objects::dtype_name(state.default_dtype),
                             autocast,
                             state.autocast_cache,
+                            state.has_forward_level,
                             state.included_keys,
                             state.excluded_keys,
                         ),

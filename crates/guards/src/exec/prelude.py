@@ -214,6 +214,7 @@ def ___check_global_state():
         str(torch.get_default_dtype()),
         autocast,
         not autocast or torch.is_autocast_cache_enabled(),
+        torch.autograd.forward_ad._current_level >= 0,
         included,
         excluded,
     )

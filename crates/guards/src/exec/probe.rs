@@ -171,7 +171,11 @@ fn state(abi: &TorchAbi, modes: &ThreadModes) -> u64 {
     let mut hash = FxHasher::default();
     hash.write_u64(modes.keys.0);
     hash.write_u64(modes.keys.1);
-    hash.write_u8(u8::from(modes.grad_mode) | u8::from(modes.inference_mode) << 1);
+    hash.write_u8(
+        u8::from(modes.grad_mode)
+            | u8::from(modes.inference_mode) << 1
+            | u8::from(abi.has_forward_level()) << 2,
+    );
     hash.write_u8(abi.default_dtype());
     hash.finish()
 }

@@ -185,6 +185,7 @@ impl GlobalState {
             deterministic,
             deterministic_warn_only,
             default_dtype: abi.default_dtype(),
+            has_forward_level: abi.has_forward_level(),
             allow_tf32,
             reduced_precision,
             autocast_cache: autocast.is_empty() || abi.autocast_cache(),

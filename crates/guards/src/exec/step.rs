@@ -429,6 +429,7 @@ fn same_state(abi: &TorchAbi, modes: &ThreadModes, state: &GlobalState) -> bool 
         && modes.inference_mode == state.inference_mode
         && modes.torch_function == state.torch_function
         && abi.default_dtype() == state.default_dtype
+        && abi.has_forward_level() == state.has_forward_level
         && abi.deterministic() == (state.deterministic, state.deterministic_warn_only)
         && (state.autocast.is_empty() || same_autocast(abi, state))
         && (!abi.has_cublas()

@@ -55,6 +55,12 @@ fn state() {
         );
         flips(
             &all,
+            "m = torch.autograd.forward_ad.dual_level()\nm.__enter__()",
+            "m.__exit__(None, None, None)",
+            "forward_level",
+        );
+        flips(
+            &all,
             "m = torch.autocast('cpu')\nm.__enter__()",
             "m.__exit__(None, None, None)",
             "autocast",

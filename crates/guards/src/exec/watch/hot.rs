@@ -18,6 +18,7 @@ use crate::exec::watch::memo::Hot;
 pub(super) struct State {
     modes: ThreadModes,
     default_dtype: u8,
+    has_forward_level: bool,
     deterministic: (bool, bool),
     device: *mut PyObject,
 }
@@ -37,6 +38,7 @@ impl CheckProgram {
         let abi = self.abi();
         run.modes == state.modes
             && abi.default_dtype() == state.default_dtype
+            && abi.has_forward_level() == state.has_forward_level
             && abi.deterministic() == state.deterministic
             && abi.current_device() == state.device
     }
@@ -158,6 +160,7 @@ fn state<'p>(
     (empty_stack && !program.abi().has_cublas()).then(|| State {
         modes: *modes,
         default_dtype: global.default_dtype,
+        has_forward_level: global.has_forward_level,
         deterministic: (global.deterministic, global.deterministic_warn_only),
         device: *device,
     })
