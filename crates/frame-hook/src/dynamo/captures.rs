@@ -291,7 +291,7 @@ impl<'py> Compilation<'_, 'py> {
                 "{} {} {}",
                 slot.fetch_tensors.get(),
                 slot.constant_floats.get(),
-                py.import("torch.cuda")?.call_method0("is_available")?
+                TorchAbi::get(py).is_ok_and(TorchAbi::has_cublas)
             ),
         ])
     }
