@@ -202,7 +202,9 @@ _GRAPH = "_ferrodyn_graph"
 
 
 def _watch_graphs() -> None:
-    """Note as well what AOTAutograd makes of graphs that run as they are."""
+    """Note as well what torch keeps nothing of: graphs that run as they are, and a compiler's
+    results for graphs with operations that torch's cache does not know.
+    """
     from torch._dynamo.backends import debugging
     from torch._functorch._aot_autograd import graph_compile
 
@@ -227,29 +229,47 @@ def _noting_graphs(stage: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(stage)
     def noted_stage(*args: Any, **kwargs: Any) -> Any:
         given = {**dict(zip(names, args, strict=False)), **kwargs}
-        forward = getattr(
-            _unwrapped(given.get("compiled_fw_func", given.get("compiled_fw"))), _GRAPH, None
-        )
-        if forward is not None and _now.noting:
-            _note(*_of_graphs(forward, given))
-        return stage(*args, **kwargs)
+        if not _now.noting:
+            return stage(*args, **kwargs)
+        compiled = _unwrapped(given.get("compiled_fw_func", given.get("compiled_fw")))
+        forward = getattr(compiled, _GRAPH, None)
+        if forward is not None:
+            lazily = given.get("lazy_backward_info")
+            _note(_entry(given), forward, lazily and lazily.bw_module)
+        elif (
+            type(compiled).__name__ == "CompiledFxGraph" and given["aot_config"].cache_info is None
+        ):
+            _note_compiled(compiled, given)
+        return stage(**given)
 
     return noted_stage
 
 
-def _of_graphs(forward: Any, given: dict[str, Any]) -> tuple[Any, Any, Any]:
-    """Return what torch would make an entry of, and its graphs."""
-    lazily = given.get("lazy_backward_info")
-    backward = lazily and lazily.bw_module
+def _note_compiled(forward: Any, given: dict[str, Any]) -> None:
+    """Note what a compiler has made, now or when it has compiled the backward graph."""
+    entry = _entry(given)
+    backward = given.get("compiled_bw_func")
+    if "compiled_bw_func" not in given or backward is not None:
+        _note(entry, forward, backward and _unwrapped(backward))
+        return
+    if given["try_save_cache_entry"] is None:
+        # Torch hands over the compiled backward graph to be saved.
+        def noted_backward(compiled: Any, *args: Any) -> None:
+            _note(entry, forward, _unwrapped(compiled))
+
+        given["try_save_cache_entry"] = noted_backward
+
+
+def _entry(given: dict[str, Any]) -> Any:
+    """Return what torch would make an entry of."""
     indices = [at for at, x in enumerate(given.get("flat_args", ())) if _is_backward_state(x)]
-    entry = types.SimpleNamespace(
+    return types.SimpleNamespace(
         runtime_metadata=given["fw_metadata"],
         dispatch_wrappers=given["wrappers"],
         maybe_subclass_meta=given.get("maybe_subclass_meta"),
         indices_of_inps_to_detach=given.get("_indices_of_inps_to_detach", []),
         compiled_bw=types.SimpleNamespace(backward_state_indices=indices),
     )
-    return entry, forward, backward
 
 
 def _is_backward_state(value: Any) -> bool:
@@ -496,8 +516,9 @@ def stripped(source: str) -> tuple[str, list[str], dict[str, str]]:
     used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
     for statement in tree.body:
         match statement:
-            case ast.FunctionDef(name=name):
-                raise Declined(f"a function {name}")
+            case ast.FunctionDef(name=name, decorator_list=decorators):
+                # Others are what control flow runs.
+                _require(not decorators, f"a function {name} that is wrapped")
             case ast.Import(names=names):
                 # Inductor imports the same for all graphs.
                 names[:] = [alias for alias in names if _bound(alias) in used]

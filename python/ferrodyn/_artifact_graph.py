@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import ast
 import cmath
+import functools
 import math
 import operator
 import types
@@ -24,7 +25,13 @@ from . import _artifact_operators
 from ._artifact_gpu import Declined
 
 #: Namespaces of operators that are torch's own.
-_NAMESPACES = frozenset({"aten", "prims"})
+_NAMESPACES = frozenset({"aten", "prims", "higher_order"})
+#: Operators of graphs that run them as they are, whatever backend has made them.
+_CONTROL_FLOW = tuple(
+    getattr(torch.ops.higher_order, name)
+    for name in ("cond", "while_loop", "scan", "map_impl", "associative_scan")
+    if hasattr(torch.ops.higher_order, name)
+)
 #: Modules of functions of sizes and numbers.
 _MODULES = (math, cmath, operator)
 
@@ -46,17 +53,27 @@ def told(module: Any) -> dict[str, Any]:
     """
     from torch.fx.graph import _BoxedCodeGen
 
+    return _told(module, _BoxedCodeGen())
+
+
+def _told(module: Any, codegen: Any) -> dict[str, Any]:
+    """Return what is kept of a graph whose function is called as `codegen` writes it."""
     graph = module.graph
     constants: dict[str, Any] = {}
+    graphs: dict[str, Any] = {}
     operators: set[str] = set()
     of_program: set[str] = set()
     for node in graph.nodes:
         if node.op == "get_attr":
-            constants[node.target] = _constant(module, node.target)
+            held = getattr(module, node.target, None)
+            if isinstance(held, torch.nn.Module) and hasattr(held, "graph"):
+                graphs[node.target] = _told(held, held.graph._codegen)
+            else:
+                constants[node.target] = _constant(held)
         elif (called := _operator(node)) is not None:
-            (operators if called.namespace in _NAMESPACES else of_program).add(str(called))
+            (operators if called.namespace in _NAMESPACES else of_program).add(_path(called))
     before = graph._codegen
-    graph.set_codegen(_BoxedCodeGen())
+    graph.set_codegen(codegen)
     try:
         written = graph.python_code("self")
     finally:
@@ -70,6 +87,7 @@ def told(module: Any) -> dict[str, Any]:
         "operators": sorted(operators),
         "relied on": _artifact_operators.relied_on(of_program),
         "constants": constants,
+        "graphs": graphs,
         "code": ast.unparse(code),
         "gpu": False,
     }
@@ -79,9 +97,8 @@ def told(module: Any) -> dict[str, Any]:
 _MOST_ELEMENTS = 1024
 
 
-def _constant(module: Any, name: str) -> dict[str, Any]:
+def _constant(value: Any) -> dict[str, Any]:
     """Return a tensor that a graph holds: what made it is in what the graph is found by."""
-    value = getattr(module, name, None)
     if type(value) is not torch.Tensor or value.requires_grad or not value.device.type == "cpu":
         raise Declined("a graph that holds tensors or modules")
     is_plain = value.layout is torch.strided and not value.is_quantized
@@ -92,13 +109,20 @@ def _constant(module: Any, name: str) -> dict[str, Any]:
     return {"dtype": dtype, "shape": list(value.shape), "bytes": content.tolist()}
 
 
+def _path(operator: Any) -> str:
+    """Return where an operator is found in `torch.ops`."""
+    if isinstance(operator, torch._ops.HigherOrderOperator):
+        return f"higher_order.{operator._name}"
+    return str(operator)
+
+
 def _made(told: dict[str, Any]) -> torch.Tensor:
     """Return a tensor that a graph held."""
     content = torch.tensor(told["bytes"], dtype=torch.uint8)
     return content.view(getattr(torch, told["dtype"])).reshape(told["shape"])
 
 
-def _operator(node: Any) -> torch._ops.OpOverload | None:
+def _operator(node: Any) -> Any:
     """Return the operator that a node calls, if any.
 
     Raises `Declined` for a node that is no call of an operator or of a function of numbers.
@@ -111,7 +135,9 @@ def _operator(node: Any) -> torch._ops.OpOverload | None:
     if isinstance(target, torch._ops.OpOverload):
         return target
     if isinstance(target, torch._ops.HigherOrderOperator):
-        raise Declined(f"the operator {target}")
+        if target not in _CONTROL_FLOW:
+            raise Declined(f"the operator {target}")
+        return target
     return None
 
 
@@ -130,11 +156,15 @@ def loaded(half: dict[str, Any]) -> Callable[[list[Any]], Sequence[Any]]:
     Raises `AttributeError` where torch has not defined an operator: some are defined by modules
     that not every torch imports at once. `ValueError` where one of the program's has changed.
     """
-    for name in half["operators"]:
+    return _loaded(half)
+
+
+def _loaded(graph: dict[str, Any]) -> Callable[..., Any]:
+    for name in graph["operators"]:
         _artifact_operators.named(name)
-    _artifact_operators.check(half["relied on"])
+    _artifact_operators.check(graph["relied on"])
     scope = dict(_SCOPE)
-    exec(compile(half["code"], "<ferrodyn artifact>", "exec"), scope)
-    forward = scope["forward"]
-    module = types.SimpleNamespace(**{name: _made(of) for name, of in half["constants"].items()})
-    return lambda inputs: forward(module, inputs)
+    exec(compile(graph["code"], "<ferrodyn artifact>", "exec"), scope)
+    held = {name: _made(of) for name, of in graph["constants"].items()}
+    held |= {name: _loaded(of) for name, of in graph["graphs"].items()}
+    return functools.partial(scope["forward"], types.SimpleNamespace(**held))

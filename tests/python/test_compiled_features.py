@@ -332,7 +332,7 @@ def test_numbers_are_constants_where_no_context_can_be_made(monkeypatch):
 
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_tangents_of_forward_mode_are_not_dropped(backend):
-    """What is compiled outside all levels serves no call inside one, and code compiled there is none."""
+    """What is compiled outside all levels serves no call inside one."""
     from torch.autograd import forward_ad
 
     backend = Counting(backend)

@@ -308,7 +308,7 @@ def test_other_inputs_give_no_key(other):
         "x = extern_kernels.unknown(a)",
         "x = torch.ops.mine.op(a)",
         "x = constant0 + 1",
-        "def partition_0(args): pass",
+        "@wrapped\ndef partition_0(args): pass",
         "for x in a: pass",
     ],
 )

@@ -102,7 +102,6 @@ x = torch.ones(3)
 for fn in (
     lambda x: torch.ops.kept_graphs.twice(x) + 1,
     lambda x: torch.tensor([[1.0, 2.0] * 4000]) + x[0],
-    lambda x: torch.cond(x.sum() > 2, lambda x: x.sin(), lambda x: x.cos(), (x,)),
 ):
     for _ in range(2):
         ferrodyn.reset()

@@ -10,14 +10,16 @@ use fx_graph::{AotInput, Arg, FnTarget, Graph, OpKind, Target};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyDict, PyList, PyString, PyTuple};
+use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple, PyType};
 use serde::Deserialize;
+use torch_abi::imported::imported;
 use torch_abi::made::made_of;
 
 use crate::names;
+use crate::subgraph::SubGraph;
 
 /// Goes up whenever the manifest or its runtime changes its meaning.
-const FORMAT: u64 = 6;
+const FORMAT: u64 = 7;
 
 /// Why there is no key.
 pub(crate) struct Untold(pub String);
@@ -168,6 +170,8 @@ fn add_graph(
                     add_made(&of, key)?;
                 } else if let Some(told) = of_program(py, called)? {
                     key.part(told);
+                } else if let Some(path) = called.map(higher_order).transpose()?.flatten() {
+                    key.part("operator of functions").part(path);
                 } else {
                     is_torchs_own(py, function, called)?;
                 }
@@ -197,28 +201,108 @@ fn add_graph(
     Ok(calls.join(" "))
 }
 
-/// A function of Ferrodyn's, by what makes it: a function of ours, of texts and of Python's operators.
+/// A function of Ferrodyn's, by what makes it: a function of ours, of [`add_argument`]'s.
 fn add_made(of: &Bound<'_, PyTuple>, key: &mut KeyBuilder) -> Told<()> {
-    let operators = of.py().import("operator")?.into_any();
-    let name_of = |function: &Bound<'_, PyAny>| -> PyResult<String> {
-        function.getattr("__name__")?.extract()
+    let by = of.get_item(0)?;
+    key.part(name_of(&by)?);
+    key.number(of.len() as u64);
+    of.iter()
+        .skip(1)
+        .try_for_each(|argument| add_argument(&argument, &by, key))
+}
+
+fn name_of(function: &Bound<'_, PyAny>) -> PyResult<String> {
+    function.getattr("__name__")?.extract()
+}
+
+/// What a function of ours makes something of: numbers, texts, tuples of these, functions beside it, Python's
+/// operators, functions and operators of torch's own, and what another function of ours has made.
+fn add_argument(
+    argument: &Bound<'_, PyAny>,
+    by: &Bound<'_, PyAny>,
+    key: &mut KeyBuilder,
+) -> Told<()> {
+    let py = by.py();
+    if let Ok(text) = argument.cast_exact::<PyString>() {
+        key.part("text").part(text.to_str()?);
+        return Ok(());
+    }
+    let is_number = argument.is_exact_instance_of::<PyInt>()
+        || argument.is_exact_instance_of::<PyBool>()
+        || argument.is_exact_instance_of::<PyFloat>();
+    if is_number || argument.is_none() {
+        key.part("number").part(argument.repr()?.to_str()?);
+        return Ok(());
+    }
+    if let Ok(items) = argument.cast_exact::<PyTuple>() {
+        key.part("items").number(items.len() as u64);
+        return items
+            .iter()
+            .try_for_each(|item| add_argument(&item, by, key));
+    }
+    if let Some(of) = made_of(argument) {
+        key.part("made");
+        return add_made(&of, key);
+    }
+    if let Some(path) = higher_order(argument)? {
+        key.part("operator of functions").part(path);
+        return Ok(());
+    }
+    let name = name_of(argument)?;
+    let beside = match by.getattr_opt("__globals__")? {
+        Some(own) => own.cast::<PyDict>().map_err(PyErr::from)?.get_item(&name)?,
+        None => None,
     };
-    key.part(name_of(&of.get_item(0)?)?);
-    for argument in of.iter().skip(1) {
-        if let Ok(text) = argument.cast_exact::<PyString>() {
-            key.part("text").part(text.to_str()?);
-        } else if argument.is_none() {
-            key.part("None");
-        } else {
-            let name = name_of(&argument)?;
-            let found = named(operators.clone(), [&*name])?;
-            if !found.is_some_and(|found| found.is(&argument)) {
-                return untold(format!("a function that is made of {name}"));
-            }
-            key.part("operator").part(name);
-        }
+    let operators = py.import("operator")?.into_any();
+    let is = |found: Option<Bound<'_, PyAny>>| found.is_some_and(|found| found.is(argument));
+    if is(beside) {
+        key.part("own").part(name);
+    } else if is(named(operators, [&*name])?) {
+        key.part("operator").part(name);
+    } else if let Some(path) = of_torch(argument)? {
+        key.part("torch").part(path);
+    } else {
+        return untold(format!("a function that is made of {name}"));
     }
     Ok(())
+}
+
+/// Where an object of torch's own says that it is, if it is there.
+fn of_torch(object: &Bound<'_, PyAny>) -> PyResult<Option<String>> {
+    let text = |name| -> PyResult<Option<String>> {
+        Ok(object
+            .getattr_opt(name)?
+            .and_then(|text| text.extract().ok()))
+    };
+    let (Some(module), Some(name)) = (text("__module__")?, text("__qualname__")?) else {
+        return Ok(None);
+    };
+    if module.split('.').next() != Some("torch") {
+        return Ok(None);
+    }
+    let Some(within) = imported(object.py(), &module)? else {
+        return Ok(None);
+    };
+    let found = named(within, name.split('.'))?;
+    let is_it = found.is_some_and(|found| found.is(object));
+    Ok(is_it.then(|| format!("{module}.{name}")))
+}
+
+/// The path of an operator of torch's own that is given functions; `None` for anything else.
+fn higher_order(object: &Bound<'_, PyAny>) -> PyResult<Option<String>> {
+    let py = object.py();
+    static CLASS: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+    let class = CLASS.import(py, names::TORCH_OPS, "HigherOrderOperator")?;
+    if !object.is_instance(class)? || of_torch(&object.get_type())?.is_none() {
+        return Ok(None);
+    }
+    let name: String = object.getattr("_name")?.extract()?;
+    let all = py
+        .import("torch")?
+        .getattr("ops")?
+        .getattr("higher_order")?;
+    let found = named(all, [&*name])?;
+    Ok(found.filter(|found| found.is(object)).map(|_| name))
 }
 
 /// What is relied on of an operator of the program's that compilers don't look into.
@@ -350,6 +434,12 @@ fn add_arg<'a, 'py: 'a>(
             let Some(object) = object(*handle) else {
                 return untold("an argument that is not there");
             };
+            if let Ok(part) = object.cast_exact::<SubGraph>() {
+                let part = part.get();
+                key.part("graph").part(part.name());
+                key.number(u64::from(part.is_module()));
+                return add_graph(object.py(), known, part.graph(), part.objects(), key).map(drop);
+            }
             let class = object.get_type();
             if !known.told.iter().any(|told| class.is(told)) {
                 return untold(format!("an argument {repr}"));

@@ -65,17 +65,50 @@ def template_of(value, tensors):
         return {key: template_of(item, tensors) for key, item in value.items()}
     raise TypeError('a result that is no tensor')
 
+# Another process makes what is made here in the same way, of constants.
+
 def grad(implementation, argnums, has_aux):
-    return lambda program, given: implementation(program, argnums, has_aux, *given[0])
+    def run(program, given):
+        return implementation(program, argnums, has_aux, *given[0])
+    run.__ferrodyn_made__ = grad, implementation, argnums, has_aux
+    return run
 
 def jvp(implementation, options):
-    return lambda program, given: implementation(program, given[0][0], given[1], **options)
+    options = dict(options)
+    def run(program, given):
+        return implementation(program, given[0][0], given[1], **options)
+    run.__ferrodyn_made__ = jvp, implementation, tuple(options.items())
+    return run
 
 def jacobian(implementation, options):
+    options = dict(options)
     def run(program, given):
         args, kwargs = given[0]
         return implementation(program, **options)(*args, **kwargs)
+    run.__ferrodyn_made__ = jacobian, implementation, tuple(options.items())
     return run
+
+def told(template):
+    kind = type(template)
+    if kind is Slot:
+        return 'slot', template.at
+    if kind is tuple or kind is list:
+        return kind.__name__, tuple(told(item) for item in template)
+    if kind is dict:
+        return 'dict', tuple((key, told(item)) for key, item in template.items())
+    return 'value', template
+
+def untold(text):
+    kind, of = text
+    if kind == 'slot':
+        return Slot(of)
+    if kind == 'tuple':
+        return tuple(untold(item) for item in of)
+    if kind == 'list':
+        return [untold(item) for item in of]
+    if kind == 'dict':
+        return {key: untold(item) for key, item in of}
+    return of
 
 class Given(Slot):
     __slots__ = ()
@@ -116,7 +149,11 @@ def function(name, run, given, count, results):
             found.append(Found(template, made, tensors))
         return found[0].of(made)
     transformed.__name__ = transformed.__qualname__ = name
+    transformed.__ferrodyn_made__ = again, name, run, told(given), count, told(results)
     return transformed, found
+
+def again(name, run, given, count, results):
+    return function(name, run, untold(given), count, untold(results))[0]
 
 def vjp(implementation, options):
     def run(program, given):

@@ -1,4 +1,4 @@
-"""Tensors with tangents of forward-mode differentiation keep them: compiled code would drop them."""
+"""Tensors with tangents of forward mode keep them: compiled code would drop them."""
 
 import torch
 from torch.autograd import forward_ad
