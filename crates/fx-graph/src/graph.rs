@@ -214,6 +214,7 @@ impl Graph {
             draws: false,
             keeps_random_state: false,
             may_refuse_write: false,
+            owns_memory: false,
             gives_class: false,
             repeatable: false,
         };
@@ -409,6 +410,13 @@ impl Graph {
     pub fn set_keeps_random_state(&mut self, id: NodeId) {
         if let Some(node) = self.get_mut(id) {
             node.keeps_random_state = true;
+        }
+    }
+
+    /// Says that the node allocates the memory of its tensor.
+    pub fn set_owns_memory(&mut self, id: NodeId) {
+        if let Some(node) = self.get_mut(id) {
+            node.owns_memory = true;
         }
     }
 

@@ -141,6 +141,7 @@ impl KeptGraph {
                 keeps_random_state: keeps,
                 may_refuse_arguments: refuses,
                 may_refuse_write: refuses_write,
+                owns_memory: false,
                 gives_class,
             });
         }

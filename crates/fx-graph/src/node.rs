@@ -324,6 +324,9 @@ pub struct NodeData {
     /// Whether autograd or the memory of its tensors may refuse the write that it does, which it has not begun
     /// where it raises. Not in the text form.
     pub may_refuse_write: bool,
+    /// Whether its value is a tensor that lies in memory which the node allocates. Told while a graph is traced, and
+    /// nowhere kept.
+    pub owns_memory: bool,
     /// Whether its value is the tensor of its first argument under another Python class, which whoever calls the graph
     /// can give it as well. Not in the text form.
     pub gives_class: bool,

@@ -156,6 +156,7 @@ impl Graph {
             draws: false,
             keeps_random_state: false,
             may_refuse_write: false,
+            owns_memory: false,
             gives_class: false,
             repeatable: false,
         });

@@ -165,7 +165,23 @@ impl SoFar<'_, '_> {
         callee.traits().any(Does::WRITES)
             && args.kw.iter().all(|(name, _)| &**name != "out")
             && matches!(args.pos.first(), Some(Var::Tensor(t))
-                if t.input.is_none() && self.state.effects.meta(t).alias == Alias::Fresh)
+            if t.input.is_none() && match self.state.effects.meta(t).alias {
+                Alias::Fresh => true,
+                Alias::View => self.is_in_own_memory(t.node),
+                Alias::Identity => false,
+            })
+    }
+
+    /// Whether a tensor of the graph is known to lie in memory that a node of the graph has allocated.
+    fn is_in_own_memory(&self, mut node: NodeId) -> bool {
+        loop {
+            let data = &self.graph[node];
+            match data.args.first() {
+                _ if data.owns_memory => return true,
+                Some(Arg::Node(first)) if raising::traits_of(data).any(Does::VIEW) => node = *first,
+                _ => return false,
+            }
+        }
     }
 
     /// Whether an operation writes to its first argument.

@@ -473,20 +473,22 @@ impl<'py> Tx<'py> {
         if may_refuse_number || self.so_far().may_refuse_tensors(args, &inferred)? {
             self.log.graph.set_may_refuse_arguments(node);
         }
-        if !repeatable
-            && self
-                .so_far()
-                .may_refuse_write(node, callee, args, &inferred)
+        if matches!(&inferred, Inferred::Tensor(made) if made.alias == Alias::Fresh) {
+            self.log.graph.set_owns_memory(node);
+        }
+        if self
+            .so_far()
+            .may_refuse_write(node, callee, args, &inferred)
         {
             // Its random numbers are drawn by then.
-            if callee.traits().any(Does::DRAWS) {
+            if !repeatable && callee.traits().any(Does::DRAWS) {
                 return Err(Stop::raises(
                     "Random numbers written to a tensor that may not be written to",
                     "Autograd, or the memory of the tensor, refuses the write; the operation runs in eager mode so that it does.",
                     "Write to a clone of the tensor.",
                 ));
             }
-            if raising::raises_early(&self.log.graph, node) {
+            if repeatable || raising::raises_early(&self.log.graph, node) {
                 self.log.graph.set_may_refuse_write(node);
             }
         }
