@@ -437,16 +437,13 @@ def main() -> int:
     parser.add_argument("--call-once", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--first", metavar="COMPILER", help=argparse.SUPPRESS)
     parser.add_argument("--chunk", type=int, default=8, help="models in one process")
-    parser.add_argument("--timeout", type=float, default=120, help="seconds for one model")
+    parser.add_argument("--timeout", type=float, help="seconds for one model")
     parser.add_argument("--json", type=Path, help="write the results to this file")
     parser.add_argument("--markdown", type=Path, help="write the table to this file too")
     parser.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
-    if options.backend:
-        options.timeout = max(options.timeout, 600)
-    if options.table:
-        options.reference = True
-        options.timeout = max(options.timeout, 600)
+    options.timeout = options.timeout or (600 if options.backend or options.table else 120)
+    options.reference |= options.table
     sys.path.insert(0, str(Path(__file__).parent.parent))
     if options.call_once:
         import second

@@ -17,7 +17,7 @@ pub struct Options {
     /// These programs instead; the last one is left out.
     #[arg(long, value_name = "FIRST-LAST")]
     seeds: Option<String>,
-    /// A backend: aot_eager, inductor.
+    /// A backend: aot_eager, inductor; eager gives the graph back.
     #[arg(long, value_name = "NAME", default_value = "aot_eager")]
     backend: String,
     /// torch.compile beside it, and how many graphs it needs.
