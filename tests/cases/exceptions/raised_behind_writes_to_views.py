@@ -1,4 +1,4 @@
-"""What was done before an operation that raises stays done, if views of new tensors were written to."""
+"""What was done before an operation raised stays done, if views of new tensors were written to."""
 
 import torch
 
