@@ -53,12 +53,7 @@ fn state() {
             "torch.use_deterministic_algorithms(False)",
             "deterministic_algorithms",
         );
-        flips(
-            &all,
-            "m = torch.autograd.forward_ad.dual_level()\nm.__enter__()",
-            "m.__exit__(None, None, None)",
-            "forward_level",
-        );
+        forward_level(&|on, off, why| flips(&all, on, off, why));
         flips(
             &all,
             "m = torch.autocast('cpu')\nm.__enter__()",
@@ -160,6 +155,15 @@ fn state() {
         w.run("m.__exit__(None, None, None)");
         assert!(!w.verdict(&inside, &[]));
     });
+}
+
+/// Only within a level of forward-mode differentiation tensors have tangents.
+fn forward_level(flips: &dyn Fn(&str, &str, &str)) {
+    flips(
+        "m = torch.autograd.forward_ad.dual_level()\nm.__enter__()",
+        "m.__exit__(None, None, None)",
+        "forward_level",
+    );
 }
 
 #[test]
