@@ -30,6 +30,9 @@ pub struct ResultKey {
     parts: Parts,
 }
 
+/// Stands for the options of a backend of which nothing is known.
+const OF_ANY: &str = " any";
+
 /// Where the result for a graph is kept, or would be.
 pub struct Kept {
     store: Arc<Store>,
@@ -61,6 +64,24 @@ impl ResultKey {
                 note(py, "info", "a graph has no key: %s", why)?;
                 Ok(None)
             }
+        }
+    }
+
+    /// As [`Self::of`], of what any backend makes, which is the same for the same process and backend only.
+    ///
+    /// # Errors
+    /// As [`Self::of`].
+    pub fn of_any(
+        backend: &Backend,
+        call: &BackendCall<'_>,
+        examples: &Bound<'_, PyList>,
+    ) -> PyResult<Option<Key>> {
+        let (None, Some((graph, objects))) = (backend.keeps_results(), call.graph) else {
+            return Ok(Self::of(backend, call, examples)?.map(|of| of.key));
+        };
+        match kept_key::parts(graph, objects, call.inputs, examples, OF_ANY) {
+            Ok(parts) => Ok(Some(parts.key())),
+            Err(Untold(_)) => interrupts::check(examples.py()).map(|()| None),
         }
     }
 

@@ -157,6 +157,21 @@ impl Backend {
         self.is_registered
     }
 
+    /// The callable, where nothing else is known of it.
+    pub fn unknown(&self) -> Option<&Py<PyAny>> {
+        self.callable().filter(|_| self.can.is_any())
+    }
+
+    /// It does not seem to give graphs back, so they are made for a compiler until it does.
+    pub fn seems_to_compile(&self) {
+        self.can.seems_to_compile();
+    }
+
+    /// It gave the graph back: where it seemed not to, it is known from now on.
+    pub fn saw_it_give_graph_back(&self) {
+        self.can.saw_it_give_graph_back();
+    }
+
     /// It made something else of a graph than the graph: so it is known from now on.
     pub fn saw_it_compile(&self) {
         self.can.saw_it_compile();

@@ -321,6 +321,7 @@ fn graph_break(tx: &mut Tx<'_>, named: &Named, args: &Args) -> R<Flow> {
             tx.before_step = Some(Box::new(tx.ways.clone()));
         } else if tx.st.frame.handling.is_empty() {
             tx.before_step = None;
+            tx.facts.has_step = true;
         } else {
             return Err(Stop::unsupported("an optimizer whose step raises"));
         }

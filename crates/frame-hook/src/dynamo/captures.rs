@@ -344,6 +344,7 @@ impl<'py> Compilation<'_, 'py> {
             resumes,
             error: None,
             declined: None,
+            has_step: false,
             before: None,
             result: None,
             is_opaque: false,
@@ -380,7 +381,7 @@ impl<'py> Compilation<'_, 'py> {
                 if call.needs_as_is {
                     return Err(Why("the graph has to run as it is".into()));
                 }
-                if call.is_dynamic && !(can.wants_context || output.was_told) {
+                if call.is_dynamic && !output.was_told {
                     return Err(Why("the backend has to be told which sizes change".into()));
                 }
             }

@@ -36,7 +36,9 @@ use super::translate::{
     Request, begin, closing_guards, program_modes, saved_tensors_hooks_guard, stop_text,
 };
 use super::without_modes::Seeing;
-use super::{config, dynamic_marks, env, explain, ferrodyn_error, guard_filter, log, reasons};
+use super::{
+    config, dynamic_marks, env, explain, ferrodyn_error, guard_filter, guessed, log, reasons,
+};
 use eval_frame::context::{CompileContext, ContextState};
 use eval_frame::frame::FrameRef;
 use eval_frame::region::{ThreadRegions, with_thread};
@@ -213,6 +215,7 @@ impl<'py> Compilation<'_, 'py> {
             resumes: &mut session.resumes,
             error: None,
             declined: None,
+            has_step: tx.facts.has_step,
             before: before.made.take(),
             result: None,
             is_opaque: false,
@@ -476,10 +479,13 @@ impl<'py> Compilation<'_, 'py> {
         env.is_opaque |= env.error.is_some() && tx.st.needs_as_is && env.can.gives_graph_back;
         if env.is_opaque {
             env.backend.saw_it_compile();
-            let was_told = env.can.wants_context || env.was_told && !tx.is_for_no_compiler();
-            if tx.st.needs_as_is || has_code && tx.is_dynamic() && !was_told {
+            let suits = env.was_told && !tx.is_for_no_compiler();
+            let is_for_other = tx.st.needs_as_is || has_code && tx.is_dynamic() && !suits;
+            if env.can.gives_graph_back && is_for_other {
                 return Ok(Some(Again::Opaque));
             }
+        } else if env.error.is_none() && env.result.is_some() {
+            env.backend.saw_it_give_graph_back();
         }
         if env.wants_constants && before.constants != Constants::All {
             let floats = before.constants == Constants::None && !tx.log.float_inputs.is_empty();
@@ -672,6 +678,11 @@ impl<'py> Compilation<'_, 'py> {
         };
         let backend = Backend::resolve(self.ctx.backend().bind(self.py), &asked)
             .map_err(|e| e.into_py_err(self.py))?;
+        if let Some(callable) = backend.unknown()
+            && !guessed::gives_graph_back(callable.bind(self.py))?
+        {
+            backend.seems_to_compile();
+        }
         let backend = Arc::new(backend);
         if let Ok(mut slot) = state.backend.lock() {
             *slot = Some(backend.clone());

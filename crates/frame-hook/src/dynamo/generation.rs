@@ -45,6 +45,15 @@ pub fn next_resume() -> u32 {
 /// How often a backend may ask for a restart with one graph.
 const MAX_RESTARTS: usize = 100;
 
+/// Whose graphs a backend compiles.
+struct Graphs<'a, 'py> {
+    code: &'a Bound<'py, PyCode>,
+    results: &'a Results,
+    context: ContextId,
+    /// whether an optimizer's step is a part of the graph
+    has_step: bool,
+}
+
 /// What a backend makes of a graph, or has made of it in another process. That of no backend at all is a plain function.
 fn compile_with(
     py: Python<'_>,
@@ -53,7 +62,7 @@ fn compile_with(
     objects: &[Obj],
     examples: &[Obj],
     inputs: &[AotInput],
-    (code, results, context): (&Bound<'_, PyCode>, &Results, ContextId),
+    of: &Graphs<'_, '_>,
 ) -> Result<Compiled, BackendError> {
     if backend.capabilities().is_absent
         && let Some(function) =
@@ -73,10 +82,15 @@ fn compile_with(
         ..BackendCall::default()
     };
     let key = ResultKey::of(backend, &call, &examples)?;
-    let again = key.as_ref().map(ResultKey::key);
+    // torch compiles a step apart from what is around it, and once for all that this may differ in.
+    let again = match (&key, of.has_step) {
+        (Some(key), _) => Some(key.key()),
+        (None, true) => ResultKey::of_any(backend, &call, &examples)?,
+        (None, false) => None,
+    };
     if let Some(key) = again
         && ResultKey::serves_again(backend, &examples)?
-        && let Some(known) = results.find(py, context, key)
+        && let Some(known) = of.results.find(py, of.context, key)
     {
         return Ok(known);
     }
@@ -93,7 +107,7 @@ fn compile_with(
     };
     let compiled = match kept {
         Some(kept) => {
-            artifacts::belongs_to_who_runs(code, OnDisk::Artifact(kept.key()))?;
+            artifacts::belongs_to_who_runs(of.code, OnDisk::Artifact(kept.key()))?;
             match kept.load(py)? {
                 Some(compiled) => compiled,
                 None => kept.compile(py, run)?,
@@ -104,7 +118,7 @@ fn compile_with(
     if let Some(key) = again
         && ResultKey::serves_again(backend, &examples)?
     {
-        results.keep(py, context, key, &compiled);
+        of.results.keep(py, of.context, key, &compiled);
     }
     Ok(compiled)
 }
@@ -144,6 +158,8 @@ pub struct Env<'a, 'b, 'py> {
     pub error: Option<PyErr>,
     /// what the backend can't compile, where it did not fail
     pub declined: Option<Declined>,
+    /// whether an optimizer's step is a part of the graph
+    pub has_step: bool,
     /// what the backend made in the attempt before
     pub before: Option<Made>,
     /// what the backend made
@@ -196,12 +212,17 @@ impl OutputEnv for Env<'_, '_, '_> {
         let result = match known {
             Some(known) => Ok(known),
             None => {
-                self.was_told = self.can.wants_context || backends::is_tracer_loaded(py)?;
+                self.was_told = !self.can.gives_graph_back || backends::is_tracer_loaded(py)?;
                 let inputs = if self.was_told { inputs } else { &[] };
                 let code = self.compilation.frame.code(py);
                 let slot = self.compilation.frame.code_state().slot(CodeSlot::default);
-                let of = (&code, &slot.results, self.compilation.ctx.id());
-                let call = || compile_with(py, self.backend, graph, objects, &examples, inputs, of);
+                let of = Graphs {
+                    code: &code,
+                    results: &slot.results,
+                    context: self.compilation.ctx.id(),
+                    has_step: self.has_step,
+                };
+                let call = || compile_with(py, self.backend, graph, objects, &examples, inputs, &of);
                 let (compiled, plan) = beside(py, &guards, call);
                 self.plan = plan;
                 compiled.map(|compiled| BackendResult::of(compiled, examples))

@@ -20,6 +20,7 @@ pub mod explain;
 mod generation;
 mod graph_only;
 mod guard_filter;
+mod guessed;
 pub mod ignored;
 mod install;
 pub mod log;

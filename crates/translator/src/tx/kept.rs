@@ -143,6 +143,8 @@ pub struct Facts {
     pub(crate) marked: [OnceCell<Option<Obj>>; TABLES.len()],
     /// whether the program asked if it is compiled: what it does then plain Python would not do
     pub asked_compiling: bool,
+    /// whether a step of an optimizer was captured
+    pub has_step: bool,
     /// classes that abstract ones take for theirs, though they are no bases of them
     pub registered: Vec<(Obj, Obj)>,
     /// what something follows from that may be another in another process, such as a hash
