@@ -16,6 +16,7 @@ use crate::names;
 use crate::node_meta::mark_nodes;
 use crate::propagate::{LateValues, Propagation};
 use crate::ragged;
+use crate::refused;
 use crate::shape_guards;
 use crate::weakly_held::WeaklyHeld;
 
@@ -104,6 +105,33 @@ impl AotContext {
     /// Interrupts only.
     pub(crate) fn stopped_at(&self, py: Python<'_>) -> PyResult<Option<String>> {
         self.values.get().stopped_at(py)
+    }
+
+    /// Which inputs are floats that the backend asks to be constants.
+    ///
+    /// # Errors
+    /// Whatever torch raises.
+    pub(crate) fn constant_floats(
+        &self,
+        py: Python<'_>,
+        inputs: &[AotInput],
+    ) -> PyResult<Vec<usize>> {
+        let Some(asked) = refused::constant_floats(py)? else {
+            return Ok(Vec::new());
+        };
+        let mut found = Vec::new();
+        for (at, fake) in self.fakes.bind(py).iter().enumerate() {
+            if !inputs.get(at).is_some_and(AotInput::is_float) {
+                continue;
+            }
+            let number = fake.getattr(names::NUMBER_READ)?;
+            // The symbol, not what it was replaced by.
+            let symbol = number.getattr("node")?.getattr("_expr")?.str()?;
+            if asked.contains(symbol)? {
+                found.push(at);
+            }
+        }
+        Ok(found)
     }
 
     /// Runs `body` inside the contexts.

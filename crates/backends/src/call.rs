@@ -159,13 +159,19 @@ impl BackendCall<'_> {
             match stopped_at.transpose() {
                 Ok(stopped_at) => {
                     let stopped_at = stopped_at.flatten();
-                    BackendError::raised(
+                    let mut error = BackendError::raised(
                         backend.name(),
                         error,
                         gm,
                         stopped_at.as_deref(),
                         has_symbols,
-                    )
+                    );
+                    if let (BackendError::Restart { floats, .. }, Some(context)) =
+                        (&mut error, context)
+                    {
+                        *floats = context.constant_floats(py, self.inputs).unwrap_or_default();
+                    }
+                    error
                 }
                 Err(interrupt) => BackendError::Python(interrupt),
             }

@@ -59,6 +59,8 @@ pub enum BackendError {
         name: String,
         /// What it raised.
         cause: PyErr,
+        /// Which inputs are floats that it wants as constants, as far as it says so.
+        floats: Vec<usize>,
     },
     /// The backend returned something that cannot be called.
     #[error("backend={} returned {returned}, which is not callable", str_repr(.name))]
@@ -112,7 +114,11 @@ impl BackendError {
         };
         match meaning {
             Ok(Meaning::Passes) => BackendError::Python(cause),
-            Ok(Meaning::Restart) => BackendError::Restart { name, cause },
+            Ok(Meaning::Restart) => BackendError::Restart {
+                name,
+                cause,
+                floats: Vec::new(),
+            },
             Ok(Meaning::Skip) => BackendError::Skipped { name, cause },
             Ok(Meaning::Refused(node)) => BackendError::Refused {
                 name,
@@ -145,7 +151,7 @@ impl BackendError {
             BackendError::Raised { name, cause }
             | BackendError::Refused { name, cause, .. }
             | BackendError::Skipped { name, cause }
-            | BackendError::Restart { name, cause } => {
+            | BackendError::Restart { name, cause, .. } => {
                 let type_name = cause
                     .get_type(py)
                     .name()
@@ -168,7 +174,7 @@ impl BackendError {
             BackendError::Raised { name, cause }
             | BackendError::Refused { name, cause, .. }
             | BackendError::Skipped { name, cause }
-            | BackendError::Restart { name, cause } => {
+            | BackendError::Restart { name, cause, .. } => {
                 let made = class("BackendCompilerFailed")
                     .and_then(|class| class.call1((&message, cause.value(py), &name)));
                 let error = build(made);

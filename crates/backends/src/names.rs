@@ -145,6 +145,10 @@ pub const LINES_OF_NODES: &str = "_lineno_map";
 pub const RESTART: (&str, &str) = ("torch._dynamo.exc", "TensorifyScalarRestartAnalysis");
 /// What keeps in between which floats are to be constants.
 pub const TENSORIFY_STATE: (&str, &str) = ("torch._dynamo.symbolic_convert", "TensorifyState");
+/// The names of their symbols there.
+pub const CONSTANT_FLOATS: &str = "force_specializations";
+/// Of a fake tensor: the number that reading it gives.
+pub const NUMBER_READ: &str = "item_memo";
 /// Class of the exception by which a backend asks that the function runs in eager mode.
 pub const SKIP_FRAME: (&str, &str) = ("torch._dynamo.exc", "SkipFrame");
 /// Class of exceptions that torch lets through as they are, with less of a traceback.

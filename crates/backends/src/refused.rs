@@ -162,6 +162,18 @@ fn node_at_line<'py>(
     nodes.nth(at).transpose()
 }
 
+/// The names of the symbols of floats that a backend asked to be constants when it asked for a restart.
+///
+/// # Errors
+/// Whatever torch raises.
+pub(crate) fn constant_floats(py: Python<'_>) -> PyResult<Option<Bound<'_, PyAny>>> {
+    let (module, name) = names::TENSORIFY_STATE;
+    match loaded_class(py, module, name)? {
+        Some(state) => state.getattr_opt(names::CONSTANT_FLOATS),
+        None => Ok(None),
+    }
+}
+
 /// Forgets which floats a backend asked to be constants when it asked for a restart.
 ///
 /// # Errors

@@ -38,6 +38,8 @@ pub struct DynamicInts {
     pub names: BTreeSet<String>,
     /// whether the graph may have ints as inputs
     pub as_inputs: bool,
+    /// names of the sources of floats that a compiler wants as constants
+    pub constant_floats: BTreeSet<String>,
     /// whether it may have floats as inputs, and what is made in front of it
     pub floats_as_inputs: bool,
     /// numbers that the graph reads may be sizes, as torch's `capture_scalar_outputs` has it

@@ -288,9 +288,9 @@ impl<'py> Compilation<'_, 'py> {
             format!("{:?} {}", self.ctx.dynamic(), self.ctx.fullgraph()),
             history(&self.dynamic_ints(can)),
             format!(
-                "{} {} {}",
+                "{} {:?} {}",
                 slot.fetch_tensors.get(),
-                slot.constant_floats.get(),
+                slot.constant_floats(self.ctx.id()),
                 TorchAbi::get(py).is_ok_and(TorchAbi::has_cublas)
             ),
         ])
@@ -349,6 +349,7 @@ impl<'py> Compilation<'_, 'py> {
             result: None,
             is_opaque: false,
             was_told: false,
+            constant_floats: Vec::new(),
             wants_constants: false,
             unseen_by: None,
             seconds: 0.0,

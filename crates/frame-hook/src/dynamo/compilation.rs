@@ -6,6 +6,7 @@
 //! Invariant: only `fullgraph=True` and errors of a backend reach the user as exceptions.
 
 use std::cell::{OnceCell, RefCell};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -22,6 +23,7 @@ use translator::library;
 use translator::retreat::WayBack;
 use translator::step::End;
 use translator::{BreakReason, DynamicInts, Instead, R, Retreat, SetUp, Stop, Tx};
+use variables::FloatExpr;
 
 use super::captures::Free;
 use super::declined::Declined;
@@ -220,6 +222,7 @@ impl<'py> Compilation<'_, 'py> {
             result: None,
             is_opaque: false,
             was_told: false,
+            constant_floats: Vec::new(),
             wants_constants: false,
             unseen_by: Seeing::of(!modes.is_empty(), tx.st.met_subclass),
             seconds: 0.0,
@@ -289,7 +292,8 @@ impl<'py> Compilation<'_, 'py> {
             false => self.dynamic_ints(around.can),
         };
         tx.ints.as_inputs &= before.constants != Constants::All;
-        tx.ints.floats_as_inputs &= before.constants == Constants::None;
+        tx.ints.floats_as_inputs &=
+            matches!(before.constants, Constants::None | Constants::SomeFloats);
         tx.runs_as_is = !around.has_modes && around.can.gives_graph_back;
         tx.refusal = before.refusal.clone();
         self.progress.at(Stage::Tracing);
@@ -488,11 +492,16 @@ impl<'py> Compilation<'_, 'py> {
             env.backend.saw_it_give_graph_back();
         }
         if env.wants_constants && before.constants != Constants::All {
-            let floats = before.constants == Constants::None && !tx.log.float_inputs.is_empty();
-            return Ok(Some(Again::Constants(match floats {
+            let names = float_names(tx, &env.constant_floats);
+            let slot = self.slot();
+            let has_floats = !matches!(before.constants, Constants::Floats | Constants::All)
+                && !tx.log.float_inputs.is_empty();
+            let constants = match has_floats {
+                true if slot.make_constant(self.ctx.id(), names, false) => Constants::SomeFloats,
                 true => Constants::Floats,
                 false => Constants::All,
-            })));
+            };
+            return Ok(Some(Again::Constants(constants)));
         }
         if env.error.is_some()
             && let Some(declined) = env.declined.take()
@@ -513,7 +522,10 @@ impl<'py> Compilation<'_, 'py> {
         let constants = match again {
             Again::Opaque => before.constants,
             Again::Constants(constants) => {
-                self.slot().constant_floats.set(true);
+                if constants != Constants::SomeFloats {
+                    let id = self.ctx.id();
+                    self.slot().make_constant(id, BTreeSet::new(), true);
+                }
                 constants
             }
             Again::Without(declined, error) => {
@@ -611,7 +623,11 @@ impl<'py> Compilation<'_, 'py> {
         let whole = self.ctx.fullgraph();
         ints.captures_scalars = whole || self.config.capture_scalar_outputs;
         ints.captures_shapes = whole || self.config.capture_dynamic_output_shape_ops;
-        ints.floats_as_inputs = can.gives_graph_back || !self.slot().constant_floats.get();
+        let constant = self.slot().constant_floats(self.ctx.id());
+        ints.floats_as_inputs = can.gives_graph_back || !constant.all;
+        if !can.gives_graph_back {
+            ints.constant_floats = constant.names;
+        }
         ints.as_inputs = true;
         ints
     }
@@ -734,6 +750,24 @@ impl<'py> Compilation<'_, 'py> {
         };
         make().unwrap_or_else(|e| e)
     }
+}
+
+/// The names of the floats that inputs of the graph are computed from, by their places; of none where one of them is
+/// made when the compiled code runs.
+fn float_names(tx: &Tx<'_>, places: &[usize]) -> BTreeSet<String> {
+    let mut names = BTreeSet::new();
+    for at in places {
+        let node = tx.log.graph.placeholders()[*at];
+        let Some(input) = tx.log.float_inputs.iter().find(|of| of.node == node) else {
+            continue;
+        };
+        input.float.expr.for_each_leaf(&mut |leaf| {
+            if let FloatExpr::Source(source) = leaf {
+                names.insert(tx.facts.sources.name(*source));
+            }
+        });
+    }
+    names
 }
 
 /// What torch's own records can't take does not stop the program.

@@ -168,6 +168,8 @@ pub struct Env<'a, 'b, 'py> {
     pub is_opaque: bool,
     /// whether it was told which sizes and numbers change
     pub was_told: bool,
+    /// which inputs are floats that are to be constants
+    pub constant_floats: Vec<usize>,
     /// whether the graph is to be compiled with numbers as constants
     pub wants_constants: bool,
     /// whom torch would ask where the graph is called, who are not to see it
@@ -222,7 +224,8 @@ impl OutputEnv for Env<'_, '_, '_> {
                     context: self.compilation.ctx.id(),
                     has_step: self.has_step,
                 };
-                let call = || compile_with(py, self.backend, graph, objects, &examples, inputs, &of);
+                let call =
+                    || compile_with(py, self.backend, graph, objects, &examples, inputs, &of);
                 let (compiled, plan) = beside(py, &guards, call);
                 self.plan = plan;
                 compiled.map(|compiled| BackendResult::of(compiled, examples))
@@ -255,6 +258,9 @@ impl OutputEnv for Env<'_, '_, '_> {
             }
             Err(e) => {
                 self.declined = Declined::of(py, graph, &e);
+                if let BackendError::Restart { floats, .. } = &e {
+                    self.constant_floats.clone_from(floats);
+                }
                 // With constants in their place it may do.
                 self.wants_constants = match e {
                     BackendError::Raised { .. } => !inputs.is_empty(),

@@ -59,7 +59,10 @@ fn returns_argument(function: &Bound<'_, PyFunction>, at: u32) -> PyResult<bool>
             Op::LoadMethod { name, .. } if &*names[name.0 as usize] == RECOMPILE => {
                 return Ok(false);
             }
-            op if op.local_use().is_some_and(|of| of.local == argument && of.writes) => {
+            op if op
+                .local_use()
+                .is_some_and(|of| of.local == argument && of.writes) =>
+            {
                 return Ok(false);
             }
             _ => continue,
@@ -72,7 +75,8 @@ fn returns_argument(function: &Bound<'_, PyFunction>, at: u32) -> PyResult<bool>
             Some(Op::LoadAttr(name)) if &*names[name.0 as usize] == FORWARD => 2,
             _ => 1,
         };
-        let is_own = before(first).is_some_and(loads) && (i + 1 - first..=i).all(|at| !jumped_to(at));
+        let is_own =
+            before(first).is_some_and(loads) && (i + 1 - first..=i).all(|at| !jumped_to(at));
         if !is_own {
             return Ok(false);
         }

@@ -19,6 +19,8 @@ pub enum Constants {
     /// none for that reason
     #[default]
     None,
+    /// some floats, which the code's slot names
+    SomeFloats,
     /// floats
     Floats,
     /// floats, ints and sizes

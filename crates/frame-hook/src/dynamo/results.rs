@@ -23,6 +23,11 @@ pub fn forget() {
     RESETS.fetch_add(1, Ordering::Relaxed);
 }
 
+/// How often all was given up so far.
+pub fn resets() -> u32 {
+    RESETS.load(Ordering::Relaxed)
+}
+
 /// The results of a code object, those that were used last at the end.
 #[derive(Default)]
 pub struct Results {
@@ -40,7 +45,7 @@ impl Results {
     /// What was made for a key in a context.
     pub fn find(&self, py: Python<'_>, context: ContextId, key: ArtifactKey) -> Option<Compiled> {
         let mut made = self.made.try_borrow_mut().ok()?;
-        let now = RESETS.load(Ordering::Relaxed);
+        let now = resets();
         let at = made
             .iter()
             .position(|of| of.resets == now && of.context == context && of.key == key)?;
@@ -57,7 +62,7 @@ impl Results {
         if !may_serve_again {
             return;
         }
-        let resets = RESETS.load(Ordering::Relaxed);
+        let resets = resets();
         let made = Made {
             context,
             key,

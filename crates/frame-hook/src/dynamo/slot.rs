@@ -6,6 +6,7 @@
 //! Invariant: nothing here keeps a code object alive.
 
 use std::cell::{Cell, OnceCell, RefCell};
+use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -16,7 +17,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyCode;
 
 use super::relevant;
-use super::results::Results;
+use super::results::{self, Results};
 use super::turns::Turns;
 use eval_frame::code_state;
 use eval_frame::context::ContextId;
@@ -30,8 +31,8 @@ pub struct CodeSlot {
     /// set once a parameter or buffer was found replaced, or the code has outlived a module: from then
     /// on they are fetched at each call
     pub fetch_tensors: Cell<bool>,
-    /// set once a backend could not compile the code with floats that are not constants
-    pub constant_floats: Cell<bool>,
+    /// floats that a backend wants as constants, by context and reset
+    constant_floats: RefCell<Vec<(ContextId, u32, ConstantFloats)>>,
     /// what a compiler has made of its graphs
     pub results: Results,
     /// who compiles the code now
@@ -57,7 +58,37 @@ pub enum OnDisk {
     Capture(Key),
 }
 
+/// Floats that a backend could not compile the code with unless they are constants.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ConstantFloats {
+    /// the names of their sources
+    pub names: BTreeSet<String>,
+    /// whether all are
+    pub all: bool,
+}
+
 impl CodeSlot {
+    /// Which floats are constants in a context.
+    pub fn constant_floats(&self, context: ContextId) -> ConstantFloats {
+        let known = self.constant_floats.borrow();
+        let mut of = known.iter();
+        let found = of.find(|of| of.0 == context && of.1 == results::resets());
+        found.map(|of| of.2.clone()).unwrap_or_default()
+    }
+
+    /// Makes floats constants in a context: of these names, or all. Whether others are now than before.
+    pub fn make_constant(&self, context: ContextId, names: BTreeSet<String>, all: bool) -> bool {
+        let before = self.constant_floats(context);
+        let mut now = before.clone();
+        now.names.extend(names);
+        now.all |= all;
+        let is_new = now != before;
+        let mut known = self.constant_floats.borrow_mut();
+        known.retain(|of| of.0 != context && of.1 == results::resets());
+        known.push((context, results::resets(), now));
+        is_new
+    }
+
     /// The compiled forms in a context, if there are any.
     #[inline]
     pub fn find(&self, context: ContextId) -> Option<Entries> {

@@ -56,6 +56,9 @@ impl Tx<'_> {
         }
         let bits = value.to_bits();
         let name = || self.facts.sources.name(l.source);
+        if !self.ints.constant_floats.is_empty() && self.ints.constant_floats.contains(&name()) {
+            return None;
+        }
         let changed = |ints: &DynamicInts, name: &str| {
             ints.floats.get(name).is_some_and(|before| *before != bits)
                 || ints.before.contains_key(name)
