@@ -8,13 +8,28 @@ use pyo3::prelude::*;
 use torch_abi::names;
 use translator::rules::{Given, Rule, RuleList};
 use translator::stop::R;
-use translator::tx::{Args, Tx};
+use translator::tx::{Args, Flow, Tx};
 use variables::Var;
 
-pub(crate) const RULES: RuleList = &[(
-    "torch.nn.attention",
-    &[("sdpa_kernel", sdpa_kernel as Rule)],
-)];
+pub(crate) const RULES: RuleList = &[
+    (
+        "torch.nn.attention",
+        &[("sdpa_kernel", sdpa_kernel as Rule)],
+    ),
+    (
+        "torch",
+        &[("use_deterministic_algorithms", determinism as Rule)],
+    ),
+    (
+        names::TORCH_C,
+        &[("_set_deterministic_algorithms", determinism as Rule)],
+    ),
+];
+/// What reads whether algorithms are deterministic, and whether others only warn.
+const DETERMINISM: [&str; 2] = [
+    "_get_deterministic_algorithms",
+    "_get_deterministic_algorithms_warn_only",
+];
 
 /// The context without its order of kernels: torch also keeps whether there is one, in a variable of
 /// the thread's that it then sets to what it is.
@@ -56,6 +71,47 @@ fn sdpa_kernel(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     let function = MODULE.get(tx.py)?.getattr(name)?.unbind();
     tx.call(&Var::py(function), Args::pos(vec![backends.clone()]))
         .map(Some)
+}
+
+/// Both functions that choose deterministic algorithms. The graph has the one that sets torch's flags; what was called
+/// is called behind it, as the other one also writes to an option of inductor.
+fn determinism(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
+    let py = tx.py;
+    let given = tx.by_name(name, args, &["mode", "warn_only"], 1, 1)?;
+    let mut flags = [false; 2];
+    for (flag, value) in flags.iter_mut().zip(&given) {
+        let Some(value) = value else { continue };
+        let value = tx.realize(value)?;
+        let known = tx.known.bool_.clone();
+        if !tx.type_of(&value)?.is(&known) {
+            return Ok(None);
+        }
+        *flag = tx.truth(&value)?;
+    }
+    let [mode, warn_only] = flags;
+    let torch = tx.known.torch.bind(py).clone();
+    let torch_c = tx.known.torch_c.bind(py).clone();
+    let setter = torch_c.getattr("_set_deterministic_algorithms")?;
+    let path = format!("{}._set_deterministic_algorithms", names::TORCH_C);
+    let target = tx.target(&setter.unbind(), &path)?;
+    let kwargs = [("warn_only".into(), Arg::Bool(warn_only))];
+    let graph = &mut tx.log.graph;
+    let node = graph.call_function(target, vec![Arg::Bool(mode)], kwargs.into_iter().collect());
+    graph.set_impure(node, true);
+    tx.st.needs_as_is |= tx.runs_as_is;
+    for (getter, value) in DETERMINISM.into_iter().zip(flags) {
+        let value = tx.bool(value);
+        tx.st.flags.insert(getter, value);
+    }
+    let called = torch
+        .getattr_opt(name)?
+        .map_or_else(|| torch_c.getattr(name), Ok)?;
+    let args = Args {
+        pos: vec![tx.bool(mode)],
+        kw: vec![("warn_only".into(), tx.bool(warn_only))],
+    };
+    tx.defer_silent(Var::py(called.unbind()), args);
+    Ok(Some(Flow::Value(tx.none())))
 }
 
 /// Sets a flag, here and in the graph; `None` for a value that is not known.
