@@ -2,6 +2,9 @@
 //! of the graph, which is the operator with the function's graph; tensors that the function uses are its arguments,
 //! in the order in which it uses them.
 //!
+//! `wrap_with_set_grad_enabled` and `wrap_with_autocast` are what they do: the function, between nodes that enter and
+//! leave the mode.
+//!
 //! Invariant: the graph of the function does all that the function does. One with other side effects than writes to
 //! tensors is left to Python.
 
@@ -19,7 +22,14 @@ use variables::Var;
 use crate::bodies::Taker;
 
 pub(crate) const RULES: RuleList = &[
-    (names::WRAP, &[("Wrap.__call__", wrap as Rule)]),
+    (
+        names::WRAP,
+        &[
+            ("Wrap.__call__", wrap as Rule),
+            ("WrapWithSetGradEnabled.__call__", within as Rule),
+            ("WrapWithAutocast.__call__", within as Rule),
+        ],
+    ),
     (
         names::HINTS_WRAP,
         &[("HintsWrapper.__call__", hints_wrapper as Rule)],
@@ -29,6 +39,34 @@ pub(crate) const RULES: RuleList = &[
         &[("StrictMode.__call__", strict_mode as Rule)],
     ),
 ];
+
+/// What the operators of a mode do, without torch's mark that its tracer stays out.
+const WITHIN: &std::ffi::CStr = c"
+import torch
+
+class WrapWithSetGradEnabled:
+    def __call__(self, enable_grad, wrapped_func, /, *args, **kwargs):
+        before = torch.is_grad_enabled()
+        torch.set_grad_enabled(enable_grad)
+        result = wrapped_func(*args, **kwargs)
+        torch.set_grad_enabled(before)
+        return result
+
+class WrapWithAutocast:
+    def __call__(self, device_type, dtype, enabled, cache_enabled, wrapped_func, /, *args, **kwargs):
+        with torch.autocast(device_type, dtype, enabled, cache_enabled):
+            return wrapped_func(*args, **kwargs)
+";
+
+variables::own_module! {
+    static MODULE = (WITHIN, c"<ferrodyn wrapped>", c"ferrodyn_wrapped");
+}
+
+fn within(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
+    let module = MODULE.get(tx.py)?.clone().into_any();
+    let function = (name.split('.')).try_fold(module, |of, name| of.getattr(name))?;
+    tx.call(&Var::py(function.unbind()), args).map(Some)
+}
 
 /// One of the operators.
 struct Operator {
