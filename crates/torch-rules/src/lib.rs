@@ -36,6 +36,7 @@ mod questions;
 mod ragged;
 mod regions;
 mod state_calls;
+mod streams;
 mod subclasses;
 pub mod substitutes;
 mod tensor_classes;
@@ -65,6 +66,7 @@ pub const LISTED: &[RuleList] = &[
     regions::RULES,
     flags::RULES,
     subclasses::RULES,
+    streams::RULES,
     torch_python::RULES,
     compilers::RULES,
     hooks::RULES,

@@ -64,6 +64,7 @@ pub(crate) fn indexed(call: &Call<'_>, x: &In<'_>, index: &Value<'_>) -> R<Tenso
     }
     let mut view = call.view(x, &x.shape, &x.strides, x.start());
     let mut tensors: Vec<IndexTensor> = Vec::new();
+    let mut is_outside = false;
     let mut dim = 0;
     for item in items {
         let now = view.clone();
@@ -106,9 +107,10 @@ pub(crate) fn indexed(call: &Call<'_>, x: &In<'_>, index: &Value<'_>) -> R<Tenso
                 let size = now.shape[dim];
                 for i in items {
                     let i = Size::known(int(i)?);
-                    if i < -size || i >= size {
-                        return raise("index out of range");
+                    if size == 0 {
+                        return raise("index into an empty dimension");
                     }
+                    is_outside |= i < -size || i >= size;
                 }
                 let shape: Dims = Dims::from_slice(&[Size::known(items.len() as i64)]);
                 let strides = contiguous_strides(&shape);
@@ -129,7 +131,12 @@ pub(crate) fn indexed(call: &Call<'_>, x: &In<'_>, index: &Value<'_>) -> R<Tenso
     if items.iter().any(Value::is_none) && !view.contiguous() {
         return unsupported("new dimensions beside index tensors");
     }
-    gathered(call, &view, x, &tensors)
+    let result = gathered(call, &view, x, &tensors)?;
+    // Where nothing is read, torch does not look at the indices.
+    if is_outside && In::new(&result).count() != 0 {
+        return raise("index out of range");
+    }
+    Ok(result)
 }
 
 /// The result of indexing `view` by tensors: their broadcast shape replaces the indexed
@@ -249,7 +256,9 @@ fn setitem(call: &Call<'_>) -> R {
             inputs.push(v.meta);
         }
         Operand::Number(d) => {
-            indexed(call, &x, &without_places(index)?)?;
+            if indexed(call, &x, &without_places(index)?).is_err() {
+                indexed(call, &x, index)?;
+            }
             if (d.is_complex() && !x.dtype.is_complex()) || x.dtype == DType::UInt8 {
                 return unsupported("value of another kind");
             }

@@ -70,8 +70,11 @@ fn multinomial(call: &Call<'_>) -> R {
     if !x.dtype.is_floating() || x.dim() == 0 || x.dim() > 2 || count < 1 {
         return raise("arguments of multinomial");
     }
-    if x.count() == 0 || !again && count > x.shape[x.dim() - 1] {
+    if x.count() == 0 {
         return unsupported("arguments of multinomial");
+    }
+    if !again && count > x.shape[x.dim() - 1] {
+        return raise("more samples than there are without replacement");
     }
     let mut shape: Dims = x.shape.clone();
     let last = shape.len() - 1;

@@ -147,12 +147,20 @@ impl Tx<'_> {
         {
             return Ok(flow);
         }
+        let mut of_receiver = args.clone();
+        of_receiver.pos.insert(0, recv.clone());
         if let Some(flow) = (self.rules.builtins.dunder_method)(self, &recv, name, args)? {
             return Ok(flow);
         }
         let class = self.type_of(&recv)?;
         let class_name = self.class_name(&class);
-        if !class.bind(self.py).hasattr(&**name)? {
+        if let Some(method) = class.bind(self.py).getattr_opt(&**name)? {
+            if let Some((listed, rule)) = self.rules.of(&method)
+                && let Some(flow) = rule(self, listed, of_receiver)?
+            {
+                return Ok(flow);
+            }
+        } else {
             return Err(self.raise(
                 "AttributeError",
                 &format!("'{class_name}' object has no attribute '{name}'"),
