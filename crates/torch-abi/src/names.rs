@@ -219,6 +219,11 @@ pub const FLAGS: [(&str, &str); 6] = [
     ("_set_sdp_use_cudnn", "_get_cudnn_sdp_enabled"),
     ("_set_sdp_priority_order", "_get_sdp_priority_order"),
 ];
+/// Functions of [`TORCH_C`] that read whether algorithms are deterministic, and whether others only warn.
+pub const DETERMINISM: [&str; 2] = [
+    "_get_deterministic_algorithms",
+    "_get_deterministic_algorithms_warn_only",
+];
 /// Functions of [`TORCH_C`] that give how many modes look at operations.
 pub const MODE_STACKS: [&str; 2] = ["_len_torch_function_stack", "_len_torch_dispatch_stack"];
 

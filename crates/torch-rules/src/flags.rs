@@ -25,11 +25,6 @@ pub(crate) const RULES: RuleList = &[
         &[("_set_deterministic_algorithms", determinism as Rule)],
     ),
 ];
-/// What reads whether algorithms are deterministic, and whether others only warn.
-const DETERMINISM: [&str; 2] = [
-    "_get_deterministic_algorithms",
-    "_get_deterministic_algorithms_warn_only",
-];
 
 /// The context without its order of kernels: torch also keeps whether there is one, in a variable of
 /// the thread's that it then sets to what it is.
@@ -99,7 +94,7 @@ fn determinism(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     let node = graph.call_function(target, vec![Arg::Bool(mode)], kwargs.into_iter().collect());
     graph.set_impure(node, true);
     tx.st.needs_as_is |= tx.runs_as_is;
-    for (getter, value) in DETERMINISM.into_iter().zip(flags) {
+    for (getter, value) in names::DETERMINISM.into_iter().zip(flags) {
         let value = tx.bool(value);
         tx.st.flags.insert(getter, value);
     }

@@ -1,4 +1,4 @@
-"""Contexts that choose no stream and no device of an accelerator do nothing, with or without one."""
+"""Contexts that choose no stream and no device of an accelerator do nothing."""
 
 import torch
 

@@ -1,4 +1,4 @@
-"""`multinomial` refuses a count that is too large: what the program has done before it stays done."""
+"""`multinomial` refuses a count that is too large; what was done before it stays done."""
 
 import torch
 

@@ -337,24 +337,7 @@ impl<'py> Compilation<'_, 'py> {
         fails(&program)?;
         let guarded = started.elapsed().as_secs_f64();
         let backend = self.backend()?;
-        let mut output = Env {
-            compilation: self,
-            backend: &backend,
-            can,
-            resumes,
-            error: None,
-            declined: None,
-            has_step: false,
-            before: None,
-            result: None,
-            is_opaque: false,
-            was_told: false,
-            constant_floats: Vec::new(),
-            wants_constants: false,
-            unseen_by: None,
-            seconds: 0.0,
-            plan: None,
-        };
+        let mut output = Env::new(self, &backend, can, resumes);
         let mut names = Vec::new();
         let mut made = MadeConstants::default();
         let mut compiled = None;

@@ -211,22 +211,10 @@ impl<'py> Compilation<'_, 'py> {
         self.record_tracing(&mut tx, started);
         let finish = self.finish_of(&mut tx, end, session, request)?;
         let mut env = Env {
-            compilation: self,
-            backend: &backend,
-            can,
-            resumes: &mut session.resumes,
-            error: None,
-            declined: None,
             has_step: tx.facts.has_step,
             before: before.made.take(),
-            result: None,
-            is_opaque: false,
-            was_told: false,
-            constant_floats: Vec::new(),
-            wants_constants: false,
             unseen_by: Seeing::of(!modes.is_empty(), tx.st.met_subclass),
-            seconds: 0.0,
-            plan: None,
+            ..Env::new(self, &backend, can, &mut session.resumes)
         };
         let result = self.finish(&mut tx, finish, &mut env)?;
         if let Some(again) = self.again(&tx, result.is_ok(), &mut env, &before)? {

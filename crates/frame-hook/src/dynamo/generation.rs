@@ -179,6 +179,35 @@ pub struct Env<'a, 'b, 'py> {
     pub plan: Option<EarlyPlan>,
 }
 
+impl<'a, 'b, 'py> Env<'a, 'b, 'py> {
+    /// Before anything was asked.
+    pub fn new(
+        compilation: &'a Compilation<'b, 'py>,
+        backend: &'a Backend,
+        can: Capabilities,
+        resumes: &'a mut ResumeCache,
+    ) -> Self {
+        Env {
+            compilation,
+            backend,
+            can,
+            resumes,
+            error: None,
+            declined: None,
+            has_step: false,
+            before: None,
+            result: None,
+            is_opaque: false,
+            was_told: false,
+            constant_floats: Vec::new(),
+            wants_constants: false,
+            unseen_by: None,
+            seconds: 0.0,
+            plan: None,
+        }
+    }
+}
+
 impl OutputEnv for Env<'_, '_, '_> {
     fn compile_graph(
         &mut self,
