@@ -26,10 +26,13 @@ from ._artifact_gpu import Declined
 
 #: Namespaces of operators that are torch's own.
 _NAMESPACES = frozenset({"aten", "prims", "higher_order"})
-#: Operators of graphs that run them as they are, whatever backend has made them.
-_CONTROL_FLOW = tuple(
+#: Operators that run the graphs that they are given, whoever calls them. Older torchs lack some.
+_RUN_GRAPHS = tuple(
     getattr(torch.ops.higher_order, name)
-    for name in ("cond", "while_loop", "scan", "map_impl", "associative_scan")
+    for name in (
+        *("cond", "while_loop", "scan", "map_impl", "associative_scan"),
+        *("flex_attention", "flex_attention_backward"),
+    )
     if hasattr(torch.ops.higher_order, name)
 )
 #: Modules of functions of sizes and numbers.
@@ -135,7 +138,7 @@ def _operator(node: Any) -> Any:
     if isinstance(target, torch._ops.OpOverload):
         return target
     if isinstance(target, torch._ops.HigherOrderOperator):
-        if target not in _CONTROL_FLOW:
+        if target not in _RUN_GRAPHS:
             raise Declined(f"the operator {target}")
         return target
     return None

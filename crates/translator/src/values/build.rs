@@ -272,7 +272,13 @@ impl Tx<'_> {
             }
             return Ok(());
         }
-        for item in self.iterate(iterable)? {
+        let v = self.realize(iterable)?;
+        // In which order a set's items are added shows nowhere.
+        let items = match self.set_items(&v)? {
+            Some(items) => items.iter().map(|(item, _)| item.clone()).collect(),
+            None => self.iterate(&v)?,
+        };
+        for item in items {
             self.set_add(set, item)?;
         }
         Ok(())

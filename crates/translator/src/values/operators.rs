@@ -236,7 +236,10 @@ impl Tx<'_> {
                     .get_type()
                     .is(self.known.frozenset.bind(self.py)) =>
             {
-                let items = self.iterate(v)?;
+                // Whose order nobody sees here: who iterates over them asks for it.
+                let items = o.bind(self.py).try_iter()?.collect::<PyResult<Vec<_>>>()?;
+                let items = items.into_iter().map(|item| self.from_const(item));
+                let items = items.collect::<R<Vec<_>>>()?;
                 self.set_map(items).map(Some)
             }
             _ => Ok(None),
