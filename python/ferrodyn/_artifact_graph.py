@@ -68,7 +68,7 @@ def _told(module: Any, codegen: Any) -> dict[str, Any]:
     of_program: set[str] = set()
     for node in graph.nodes:
         if node.op == "get_attr":
-            held = getattr(module, node.target, None)
+            held: Any = getattr(module, node.target, None)
             if isinstance(held, torch.nn.Module) and hasattr(held, "graph"):
                 graphs[node.target] = _told(held, held.graph._codegen)
             else:

@@ -77,7 +77,7 @@ def machine() -> str:
             torch.__version__,
             torch.version.git_version,
             _file(torch._C)[1],
-            platform.machine(),
+            os.uname().machine if hasattr(os, "uname") else platform.machine(),
             torch.backends.cpu.get_cpu_capability(),
             _processor(),
         )
@@ -181,9 +181,9 @@ def _environment() -> list[tuple[str, str]]:
         for name, value in os.environ.items()
         if name.startswith(_PREFIXES) and name != _TRITONS_PLACE
     }
-    place = told.get(_INDUCTORS_PLACE, "")
-    # Torch sets it to this where nobody has.
-    if place.startswith(os.path.join(tempfile.gettempdir(), "torchinductor_")):
+    place = told.get(_INDUCTORS_PLACE)
+    # Torch sets it to this where nobody has. To ask for the folder writes a file there.
+    if place and place.startswith(os.path.join(tempfile.gettempdir(), "torchinductor_")):
         del told[_INDUCTORS_PLACE]
     assert torch.__file__ is not None
     if told.get(_ASSEMBLER) == os.path.join(os.path.dirname(torch.__file__), "bin", "ptxas"):

@@ -144,7 +144,7 @@ impl Part {
 /// A finished capture.
 pub struct Kept<'a, 'py> {
     /// the guards
-    pub set: &'a GuardSet,
+    pub set: &'a Arc<GuardSet>,
     /// what they hold
     pub pins: &'a Pins,
     /// objects by the sources that they were built from
@@ -180,15 +180,23 @@ pub struct Kept<'a, 'py> {
 }
 
 /// What is written of a capture: nothing of it is of Python.
-pub struct Written(Capture);
+pub struct Written {
+    /// without its guards
+    capture: Capture,
+    set: Arc<GuardSet>,
+}
 
 impl Written {
     /// The same as bytes.
     ///
     /// # Errors
     /// Where there are too many of them.
-    pub fn to_bytes(&self) -> Result<Vec<u8>, Why> {
-        postcard::to_stdvec(&self.0).map_err(|error| Why(error.to_string()))
+    pub fn into_bytes(self) -> Result<Vec<u8>, Why> {
+        let Written { mut capture, set } = self;
+        let guards = set.guards();
+        (capture.places, capture.place_of) = lines(guards);
+        capture.guards = guards.iter().map(unanswered).collect();
+        postcard::to_stdvec(&capture).map_err(|error| Why(error.to_string()))
     }
 }
 
@@ -198,7 +206,10 @@ impl<'py> Kept<'_, 'py> {
     /// # Errors
     /// Why another process could not take it.
     pub fn written(&self) -> Result<Written, Why> {
-        self.capture().map(Written)
+        Ok(Written {
+            capture: self.capture()?,
+            set: self.set.clone(),
+        })
     }
 
     fn capture(&self) -> Result<Capture, Why> {
@@ -242,14 +253,13 @@ impl<'py> Kept<'_, 'py> {
             Ok((class?, of?))
         });
         let registered = registered.collect::<Result<_, Why>>()?;
-        let (places, place_of) = lines(guards);
         let by_place = describer.by_place();
         Ok(Capture {
             about: self.about()?,
             sources,
-            guards: guards.iter().map(unanswered).collect(),
-            places,
-            place_of,
+            guards: Vec::new(),
+            places: Vec::new(),
+            place_of: Vec::new(),
             pins,
             by_place,
             owner,

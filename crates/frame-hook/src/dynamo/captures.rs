@@ -67,8 +67,8 @@ pub struct Free {
 
 impl Free {
     /// Keeps a capture there.
-    fn write(&self, capture: &Written) -> Result<(), Why> {
-        let bytes = capture.to_bytes()?;
+    fn write(&self, capture: Written) -> Result<(), Why> {
+        let bytes = capture.into_bytes()?;
         // What tracing has done was not there before: the state of an optimizer, made in its first step.
         if self.unfit.contains(&bytes) {
             return Err(Why("the same lies there, and did not fit".into()));
@@ -516,10 +516,10 @@ impl<'py> Compilation<'_, 'py> {
         interrupts::check(py)?;
         // Who reads the log reads what became of it.
         let kept = kept.and_then(|capture| match log::enabled(py, "captures") {
-            true => free.write(&capture),
+            true => free.write(capture),
             false => {
                 let free = free.clone();
-                let write = move || drop(free.write(&capture));
+                let write = move || drop(free.write(capture));
                 Ok(writer::start(py, write)?)
             }
         });
