@@ -337,3 +337,13 @@ def halved(x):
 def test_the_batch_stays_a_symbol_behind_what_is_rounded(fn, backend):
     calls = [(torch.randn(n, 4, 96, 64),) for n in (3, 2, 5, 7)]
     assert graphs_of(fn, calls, backend, dynamic=True) == 1
+
+
+def test_a_size_by_a_step_whose_sign_is_asked():
+    """torch computes it by two expressions with conditions, of which one holds for all steps here."""
+
+    def fn(x, step):
+        return torch.arange(0, 60, step).sum() + x
+
+    calls = [(torch.ones(3), step) for step in (2, 3, 4, 5, 7)]
+    assert graphs_of(fn, calls) == 2

@@ -5,6 +5,8 @@
 //!
 //! Invariant: what is not understood is never dropped: its symbols are held to the values that they have.
 
+use std::cell::RefCell;
+
 use fx_graph::{ShapeCompare, ShapeExpr, ShapeGuard, ShapeLeaf, ShapeOperator};
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -21,7 +23,11 @@ pub(crate) fn read(
     names: &[Option<String>],
 ) -> PyResult<Option<Vec<ShapeGuard>>> {
     let parse = py.import(intern!(py, "ast"))?.getattr("parse")?;
-    let reader = Reader { names };
+    let reader = Reader {
+        names,
+        taken: RefCell::default(),
+        open: RefCell::default(),
+    };
     let mut out = Vec::new();
     for text in texts {
         let tree = parse
@@ -41,13 +47,26 @@ pub(crate) fn read(
     Ok(Some(out))
 }
 
-struct Reader<'a> {
+/// How many conditions of expressions a comparison may have.
+const MOST_CONDITIONS: usize = 3;
+
+struct Reader<'a, 'py> {
     names: &'a [Option<String>],
+    /// conditions of expressions, as text, and which way is looked at
+    taken: RefCell<Vec<(String, bool)>>,
+    /// a condition of which none was chosen
+    open: RefCell<Option<Bound<'py, PyAny>>>,
 }
 
 /// The class of a node of the tree.
 fn kind(node: &Bound<'_, PyAny>) -> PyResult<String> {
     Ok(node.get_type().name()?.to_string())
+}
+
+/// A part of a tree as text, by which it is known again.
+fn dump(node: &Bound<'_, PyAny>) -> PyResult<String> {
+    let ast = node.py().import(intern!(node.py(), "ast"))?;
+    ast.call_method1("dump", (node,))?.extract()
 }
 
 /// What is made a float: `x` of `float(x)` and `torch.sym_float(x)`.
@@ -82,11 +101,48 @@ fn whole(node: &Bound<'_, PyAny>) -> PyResult<Option<i64>> {
     Ok(is_small.then_some(value as i64))
 }
 
-impl Reader<'_> {
+impl<'py> Reader<'_, 'py> {
+    /// A comparison of expressions that have conditions, each of which holds or does not: `a if c else b` is compared
+    /// as `c` and `a`, or not `c` and `b`.
+    fn with_conditions(
+        &self,
+        node: &Bound<'py, PyAny>,
+        holds: bool,
+        out: &mut Vec<ShapeGuard>,
+    ) -> PyResult<Option<()>> {
+        let mut found = Vec::new();
+        if self.comparison(node, holds, &mut found)?.is_some() {
+            out.append(&mut found);
+            return Ok(Some(()));
+        }
+        let Some(test) = self.open.take() else {
+            return Ok(None);
+        };
+        if self.taken.borrow().len() == MOST_CONDITIONS {
+            return Ok(None);
+        }
+        let text = dump(&test)?;
+        let mut ways = Vec::new();
+        for way in [true, false] {
+            let mut found = Vec::new();
+            // The condition itself is read first: it has others of its own, or none.
+            let read = self.condition(&test, way, &mut found)?;
+            self.taken.borrow_mut().push((text.clone(), way));
+            let rest = self.with_conditions(node, holds, &mut found);
+            self.taken.borrow_mut().pop();
+            if read.is_none() || rest?.is_none() {
+                return Ok(None);
+            }
+            ways.push(found);
+        }
+        out.push(ShapeGuard::Either(ways));
+        Ok(Some(()))
+    }
+
     /// A condition, or (`holds` is false) that it does not hold, as comparisons that must all hold.
     fn condition(
         &self,
-        node: &Bound<'_, PyAny>,
+        node: &Bound<'py, PyAny>,
         holds: bool,
         out: &mut Vec<ShapeGuard>,
     ) -> PyResult<Option<()>> {
@@ -116,40 +172,7 @@ impl Reader<'_> {
             "UnaryOp" if kind(&node.getattr("op")?)? == "Not" => {
                 self.condition(&node.getattr("operand")?, !holds, out)
             }
-            "Compare" => {
-                let operators = node.getattr("ops")?.cast_into::<PyList>()?;
-                let others = node.getattr("comparators")?.cast_into::<PyList>()?;
-                // Only one comparison has an opposite that is one.
-                if !holds && operators.len() != 1 {
-                    return Ok(None);
-                }
-                let first = node.getattr("left")?;
-                let mut left = match self.side(&first, &others.get_item(0)?)? {
-                    Some(left) => left,
-                    None => return Ok(None),
-                };
-                // What stands between two others has to be read alike for both.
-                let only = operators.len() == 1;
-                for (operator, other) in operators.iter().zip(others.iter()) {
-                    let right = match only {
-                        true => self.side(&other, &first)?,
-                        false => self.expr(&other)?,
-                    };
-                    let Some(right) = right else {
-                        return Ok(None);
-                    };
-                    let Some(compare) = ShapeCompare::of(&kind(&operator)?) else {
-                        return Ok(None);
-                    };
-                    let compare = match holds {
-                        true => compare,
-                        false => compare.negated(),
-                    };
-                    out.push(ShapeGuard::Compare(compare, left, right.clone()));
-                    left = right;
-                }
-                Ok(Some(()))
-            }
+            "Compare" => self.with_conditions(node, holds, out),
             "Constant" => {
                 let says = node.getattr("value")?.is_truthy()?;
                 Ok((says == holds).then_some(()))
@@ -158,11 +181,52 @@ impl Reader<'_> {
         }
     }
 
+    /// One comparison, or several of neighbours.
+    fn comparison(
+        &self,
+        node: &Bound<'py, PyAny>,
+        holds: bool,
+        out: &mut Vec<ShapeGuard>,
+    ) -> PyResult<Option<()>> {
+        let operators = node.getattr("ops")?.cast_into::<PyList>()?;
+        let others = node.getattr("comparators")?.cast_into::<PyList>()?;
+        // Only one comparison has an opposite that is one.
+        if !holds && operators.len() != 1 {
+            return Ok(None);
+        }
+        let first = node.getattr("left")?;
+        let mut left = match self.side(&first, &others.get_item(0)?)? {
+            Some(left) => left,
+            None => return Ok(None),
+        };
+        // What stands between two others has to be read alike for both.
+        let only = operators.len() == 1;
+        for (operator, other) in operators.iter().zip(others.iter()) {
+            let right = match only {
+                true => self.side(&other, &first)?,
+                false => self.expr(&other)?,
+            };
+            let Some(right) = right else {
+                return Ok(None);
+            };
+            let Some(compare) = ShapeCompare::of(&kind(&operator)?) else {
+                return Ok(None);
+            };
+            let compare = match holds {
+                true => compare,
+                false => compare.negated(),
+            };
+            out.push(ShapeGuard::Compare(compare, left, right.clone()));
+            left = right;
+        }
+        Ok(Some(()))
+    }
+
     /// One side of a comparison. An int as a float lies on the same side of a small whole number as the int itself.
     fn side(
         &self,
-        node: &Bound<'_, PyAny>,
-        other: &Bound<'_, PyAny>,
+        node: &Bound<'py, PyAny>,
+        other: &Bound<'py, PyAny>,
     ) -> PyResult<Option<ShapeExpr>> {
         if let (Some(int), Some(_)) = (as_float(node)?, whole(other)?) {
             return self.expr(&int);
@@ -173,7 +237,7 @@ impl Reader<'_> {
         }
     }
 
-    fn expr(&self, node: &Bound<'_, PyAny>) -> PyResult<Option<ShapeExpr>> {
+    fn expr(&self, node: &Bound<'py, PyAny>) -> PyResult<Option<ShapeExpr>> {
         Ok(match &*kind(node)? {
             "Constant" => node.getattr("value")?.extract().ok().map(ShapeExpr::Const),
             "UnaryOp" if kind(&node.getattr("op")?)? == "USub" => self
@@ -194,12 +258,25 @@ impl Reader<'_> {
                 Some(extreme) => Some(extreme),
                 None => self.leaf(node)?.map(ShapeExpr::Leaf),
             },
+            "IfExp" => {
+                let test = node.getattr("test")?;
+                let text = dump(&test)?;
+                let taken = self.taken.borrow().iter().find(|of| of.0 == text).cloned();
+                match taken {
+                    Some((_, true)) => self.expr(&node.getattr("body")?)?,
+                    Some((_, false)) => self.expr(&node.getattr("orelse")?)?,
+                    None => {
+                        self.open.replace(Some(test));
+                        None
+                    }
+                }
+            }
             _ => self.leaf(node)?.map(ShapeExpr::Leaf),
         })
     }
 
     /// `max(a, b)` and `min(a, b)`, by Python's names or torch's.
-    fn extreme(&self, call: &Bound<'_, PyAny>) -> PyResult<Option<ShapeExpr>> {
+    fn extreme(&self, call: &Bound<'py, PyAny>) -> PyResult<Option<ShapeExpr>> {
         let function = call.getattr("func")?;
         let name: String = match &*kind(&function)? {
             "Name" => function.getattr("id")?.extract()?,
@@ -226,7 +303,7 @@ impl Reader<'_> {
     }
 
     /// `L['x']`, `L['x'].size()[0]`, `L['x']._base.stride()[1]`, `L['x'].a.storage_offset()`.
-    fn leaf(&self, node: &Bound<'_, PyAny>) -> PyResult<Option<ShapeLeaf>> {
+    fn leaf(&self, node: &Bound<'py, PyAny>) -> PyResult<Option<ShapeLeaf>> {
         if let Some(input) = self.input(node)? {
             return Ok(Some(ShapeLeaf::Int(input)));
         }
@@ -273,7 +350,7 @@ impl Reader<'_> {
     }
 
     /// `L['x']`
-    fn input(&self, node: &Bound<'_, PyAny>) -> PyResult<Option<usize>> {
+    fn input(&self, node: &Bound<'py, PyAny>) -> PyResult<Option<usize>> {
         if kind(node)? != "Subscript" {
             return Ok(None);
         }
@@ -291,7 +368,7 @@ impl Reader<'_> {
     }
 
     /// The leaves of a tree, each once; false where there is something of `L` that is none.
-    fn leaves(&self, node: &Bound<'_, PyAny>, out: &mut Vec<ShapeLeaf>) -> PyResult<bool> {
+    fn leaves(&self, node: &Bound<'py, PyAny>, out: &mut Vec<ShapeLeaf>) -> PyResult<bool> {
         if let Some(leaf) = self.leaf(node)? {
             if !out.contains(&leaf) {
                 out.push(leaf);
