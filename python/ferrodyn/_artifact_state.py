@@ -252,13 +252,17 @@ def inputs(examples: Sequence[Any], told: Sequence[tuple[Any, ...]]) -> str | No
 
     `told`: of a tensor, whether it is the same on each call and which of its sizes change; of a
     size, which tensor's and which one; of another number nothing. All sizes and ints are told with
-    what they are now: a compiler may rely on it.
+    what they are now: a compiler may rely on it. A float is an input of a graph that no compiler
+    takes.
     """
     described: list[tuple[Any, ...]] = []
     storages: dict[int, int] = {}
     for tensor, about in zip(examples, told, strict=True):
         if type(tensor) is int:
             described.append(("int", tensor, *about))
+            continue
+        if type(tensor) is float:
+            described.append(("float", *about))
             continue
         if type(tensor) not in (torch.Tensor, torch.nn.Parameter):
             return None

@@ -116,6 +116,7 @@ fn compile_with(
         None => run()?,
     };
     if let Some(key) = again
+        && (of.has_step || !compiled.is_graph)
         && ResultKey::serves_again(backend, &examples)?
     {
         of.results.keep(py, of.context, key, &compiled);

@@ -57,8 +57,7 @@ impl Results {
 
     /// Remembers what was made, unless it holds for this call alone.
     pub fn keep(&self, py: Python<'_>, context: ContextId, key: ArtifactKey, compiled: &Compiled) {
-        let may_serve_again =
-            !compiled.is_graph && compiled.aot_guards.is_none() && compiled.shape_guards.is_some();
+        let may_serve_again = compiled.aot_guards.is_none() && compiled.shape_guards.is_some();
         if !may_serve_again {
             return;
         }

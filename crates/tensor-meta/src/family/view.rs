@@ -430,7 +430,9 @@ fn equal_lengths(size: Size, step: Size) -> Vec<Size> {
     } else {
         ((size + step - 1) / step).max(1).fix()
     };
-    (0..count).map(|i| step.min(size - i * step)).collect()
+    let last = size - (count - 1) * step;
+    let full = std::iter::repeat_n(step, (count - 1) as usize);
+    full.chain([last]).collect()
 }
 fn split(call: &Call<'_>) -> R {
     let [x, sizes, dim] = call.bind(["input", "split_size", "dim"])?;
