@@ -217,3 +217,32 @@ def test_a_reset_forgets_which_floats_are_constants():
             torch.testing.assert_close(compiled(x, a), fn(x, a))
         calls.append(used.calls)
     assert calls[0] == calls[1]
+
+
+class Scaled(torch.autograd.Function):
+    """Numbers among the arguments, which the backward pass uses."""
+
+    @staticmethod
+    def forward(ctx, x, factor, rows):
+        ctx.factor, ctx.rows = factor, rows
+        return x.view(rows, -1).sum(0) * factor
+
+    @staticmethod
+    def backward(ctx, grad):
+        return (grad * ctx.factor).expand(ctx.rows, -1).reshape(-1), None, None
+
+
+@pytest.mark.parametrize("backend", [Module, Compiling])
+def test_numbers_of_an_autograd_function(backend):
+    def fn(x, factor, rows):
+        return Scaled.apply(x, factor, rows).sum()
+
+    compiled = ferrodyn.compile(fn, backend=(used := backend()))
+    for factor, rows in [(0.5, 2), (1.5, 3), (2.5, 4), (3.5, 6)]:
+        grads = []
+        for call in (fn, compiled):
+            x = torch.ones(12, requires_grad=True)
+            call(x, factor, rows).backward()
+            grads.append(x.grad)
+        torch.testing.assert_close(*grads)
+    assert used.calls == 2

@@ -115,8 +115,10 @@ pub fn apply_function(tx: &mut Tx<'_>, class: Obj, args: Args) -> R<Flow> {
         return Err(Stop::unsupported("backward hooks of a module"));
     }
     let mut needs = Vec::new();
+    let mut has_numbers = false;
     for v in &args.pos {
-        let v = tx.realize(v)?;
+        let v = tx.look(v)?;
+        has_numbers |= matches!(v, Var::Int(_) | Var::Float(_));
         let requires = match &v {
             Var::Tensor(t) => tx.st.effects.meta(t).requires_grad,
             _ => false,
@@ -125,6 +127,10 @@ pub fn apply_function(tx: &mut Tx<'_>, class: Obj, args: Args) -> R<Flow> {
     }
     let differentiable = tx.st.grad_enabled && needs.iter().any(|n| *n);
     let (objects, passed) = split_objects(tx, &args)?;
+    if has_numbers {
+        // They are inputs of the graph before the methods use them.
+        tx.node_args_with_sizes(&passed)?;
+    }
 
     let around = crate::bodies::graph_around(tx, args.values())?;
     let inputs = tx.log.inputs.len();
@@ -182,7 +188,7 @@ pub fn apply_function(tx: &mut Tx<'_>, class: Obj, args: Args) -> R<Flow> {
         tx.guard(source, GuardKind::IdMatch { obj });
     }
     let apply = callable(py, &class, &objects)?;
-    let node_args = tx.node_args(&passed)?;
+    let node_args = tx.node_args_with_sizes(&passed)?;
     let mut given = Vec::new();
     for arg in &node_args.pos {
         arg.for_each_node(&mut |n| given.push(n));
@@ -224,7 +230,7 @@ fn callable(py: Python<'_>, class: &Obj, objects: &[(usize, Obj)]) -> PyResult<O
 fn split_objects(tx: &mut Tx<'_>, args: &Args) -> R<(Vec<(usize, Obj)>, Args)> {
     let (mut objects, mut passed) = (Vec::new(), Vec::new());
     for (at, v) in args.pos.iter().enumerate() {
-        let v = tx.realize(v)?;
+        let v = tx.look(v)?;
         let existing = match &v {
             Var::Obj(id) => match (&tx.obj(*id).body, &tx.obj(*id).origin) {
                 (Body::Plain, Origin::Source { obj, source }) => Some((obj.clone(), *source)),
@@ -464,7 +470,7 @@ fn both_graphs(
     };
     let (mut nodes, mut wanted) = (Vec::new(), Vec::new());
     for (at, v) in args.pos.iter().enumerate() {
-        let Var::Tensor(t) = tx.realize(v)? else {
+        let Var::Tensor(t) = tx.look(v)? else {
             continue;
         };
         // Torch adds up what the two give.

@@ -137,6 +137,14 @@ pub(crate) fn graphs(tx: &Tx<'_>, marks: &Marks, made: &Interpreted<'_>) -> R<Gr
 /// An input of the graph that was read first in `forward` or `backward`.
 pub(crate) type NewInput = (NodeId, SourceId, Obj);
 
+/// The number that is an input of the graph, by what operations get.
+fn number_of(tx: &Tx<'_>, node: NodeId) -> Option<Var> {
+    let int = tx.log.int_inputs.iter().find(|of| of.node == node);
+    let float = || tx.log.float_inputs.iter().find(|of| of.number == node);
+    int.map(|of| Var::Int(of.int.clone()))
+        .or_else(|| float().map(|of| Var::Float(of.float.clone())))
+}
+
 /// The operator's node; `used`: the tensors that nodes were given in the two, by node.
 pub(crate) fn function_node(
     tx: &mut Tx<'_>,
@@ -150,12 +158,13 @@ pub(crate) fn function_node(
         let v = match read.iter().find(|r| r.0 == *node) {
             Some((_, source, obj)) => tx.build(obj, *source)?,
             None => (used.get(node).cloned())
+                .or_else(|| number_of(tx, *node))
                 .ok_or_else(|| Stop::unsupported("torch.autograd.Function of a strange value"))?,
         };
         inputs.push(v);
     }
     let args = Args::pos(inputs);
-    let mut others: NodeArgs = tx.node_args(&args)?;
+    let mut others: NodeArgs = tx.node_args_with_sizes(&args)?;
     for (name, places) in &graphs.options {
         if *name == "dirty_idx" && places.is_empty() {
             continue;
