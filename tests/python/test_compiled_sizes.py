@@ -340,7 +340,7 @@ def test_the_batch_stays_a_symbol_behind_what_is_rounded(fn, backend):
 
 
 def test_a_size_by_a_step_whose_sign_is_asked():
-    """torch computes it by expressions with conditions, which have one answer for all steps here."""
+    """torch computes it by expressions with conditions; one answer holds for all steps here."""
 
     def fn(x, step):
         return torch.arange(0, 60, step).sum() + x
