@@ -68,9 +68,10 @@ def _told(module: Any, codegen: Any) -> dict[str, Any]:
     of_program: set[str] = set()
     for node in graph.nodes:
         if node.op == "get_attr":
-            held: Any = getattr(module, node.target, None)
-            if isinstance(held, torch.nn.Module) and hasattr(held, "graph"):
-                graphs[node.target] = _told(held, held.graph._codegen)
+            held = getattr(module, node.target, None)
+            part: Any = getattr(held, "graph", None)
+            if isinstance(held, torch.nn.Module) and part is not None:
+                graphs[node.target] = _told(held, part._codegen)
             else:
                 constants[node.target] = _constant(held)
         elif (called := _operator(node)) is not None:
