@@ -1,4 +1,4 @@
-//! Threads that write captures: nobody waits for a disk who waits for a result.
+//! Threads that write captures: nobody waits for a disk who waits for a result, nor shares a processor with them.
 //!
 //! Does not live here: what is written (`captures`), how files stay whole (`artifact-store`). A process that ends before
 //! they do has kept nothing.
@@ -7,7 +7,8 @@
 
 use std::mem;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::thread::{Builder, JoinHandle};
+use std::thread::{self, Builder, JoinHandle};
+use std::time::Duration;
 
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -38,17 +39,28 @@ fn own() -> MutexGuard<'static, Writers> {
     writers
 }
 
-/// Runs `write` in a thread of its own.
+/// How long a thread lets the program go on before it writes: to its first result, which it would take time from.
+const LATER: Duration = Duration::from_millis(250);
+/// How many threads let it go on at once.
+const MOST_WAITING: usize = 8;
+
+/// Runs `write` in a thread of its own, [`LATER`] or when somebody waits for it.
 ///
 /// # Errors
 /// Where there can be no other thread.
 pub(super) fn start(py: Python<'_>, write: impl FnOnce() + Send + 'static) -> PyResult<()> {
     wait_in_time(py)?;
     let builder = Builder::new().name("ferrodyn-captures".into());
-    let thread = builder.spawn(write)?;
+    let thread = builder.spawn(|| {
+        thread::park_timeout(LATER);
+        write();
+    })?;
     let mut writers = own();
     writers.threads.retain(|thread| !thread.is_finished());
     writers.threads.push(thread);
+    for early in writers.threads.iter().rev().skip(MOST_WAITING) {
+        early.thread().unpark();
+    }
     Ok(())
 }
 
@@ -57,6 +69,9 @@ pub fn finish(py: Python<'_>) {
     let threads = mem::take(&mut own().threads);
     if threads.is_empty() {
         return;
+    }
+    for thread in &threads {
+        thread.thread().unpark();
     }
     py.detach(|| {
         for thread in threads {
