@@ -285,7 +285,7 @@ def test_each_number_is_told():
 @pytest.mark.parametrize(
     "other",
     [
-        lambda: 1.0,
+        lambda: 1j,
         lambda: True,
         lambda: torch.ones(2, 3).to_sparse(),
         lambda: torch.ones(2, device="meta"),
