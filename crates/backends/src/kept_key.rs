@@ -10,8 +10,9 @@ use fx_graph::{AotInput, Arg, FnTarget, Graph, OpKind, Target};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple, PyType};
+use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
 use serde::Deserialize;
+use torch_abi::higher_order::is_higher_order;
 use torch_abi::imported::imported;
 use torch_abi::made::made_of;
 
@@ -302,9 +303,7 @@ fn of_torch(object: &Bound<'_, PyAny>) -> PyResult<Option<String>> {
 /// The path of an operator of torch's own that is given functions; `None` for anything else.
 fn higher_order(object: &Bound<'_, PyAny>) -> PyResult<Option<String>> {
     let py = object.py();
-    static CLASS: PyOnceLock<Py<PyType>> = PyOnceLock::new();
-    let class = CLASS.import(py, names::TORCH_OPS, "HigherOrderOperator")?;
-    if !object.is_instance(class)? || of_torch(&object.get_type())?.is_none() {
+    if !is_higher_order(object)? || of_torch(&object.get_type())?.is_none() {
         return Ok(None);
     }
     let name: String = object.getattr("_name")?.extract()?;

@@ -5,11 +5,11 @@
 //! that programs have loaded: one of those has what is written in C++. One that is given functions is told by its class.
 
 use blake3::Hasher;
-use pyo3::ffi;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyCode, PyDict, PyFunction, PyList, PyModule, PyString, PyType};
+use torch_abi::higher_order::is_higher_order;
 
 use crate::Why;
 use crate::content::{Digest, Digests, Stamp, add, stamp};
@@ -35,15 +35,6 @@ fn text(object: &Bound<'_, PyAny>, name: &str) -> Option<String> {
 
 /// The namespace of operators of functions.
 const HIGHER_ORDER: &str = "higher_order";
-
-/// Whether an object is an operator that is given functions: `torch.cond`'s, `flex_attention`'s.
-fn is_higher_order(object: &Bound<'_, PyAny>) -> PyResult<bool> {
-    static CLASS: PyOnceLock<Py<PyType>> = PyOnceLock::new();
-    let class = CLASS.import(object.py(), "torch._ops", "HigherOrderOperator")?;
-    // Its metaclass is that of abstract classes, which would be asked in Python for each class.
-    // SAFETY: two live classes; the MRO is read, and nothing else.
-    Ok(unsafe { ffi::PyType_IsSubtype(object.get_type_ptr(), class.as_type_ptr()) != 0 })
-}
 
 /// All the overloads of an operator, of which an object is one, or which it is.
 fn packet_of<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {

@@ -16,6 +16,7 @@ pub mod arrays;
 pub mod contexts;
 pub mod custom;
 pub mod dicts;
+pub mod higher_order;
 pub mod imported;
 pub mod layout;
 pub mod made;
