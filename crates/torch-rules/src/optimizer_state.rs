@@ -1,10 +1,9 @@
-//! What an optimizer keeps for each parameter, made before a compiler's graph.
+//! What an optimizer keeps for each parameter, made before the graph of its step.
 //!
 //! An optimizer makes it in its first step. A graph with that in it is good for one call, so the next call would be
 //! compiled again. As under torch's own tracer, torch's function that makes it is run while tracing, and the graph is
 //! the one of all later steps. This is the one place where tracing has an effect that the program can see: it is the
-//! effect of the step that is being traced, of which only the order to what else the step does is another. A graph that
-//! runs as it is has it as its own part.
+//! effect of the step that is being traced, of which only the order to what else the step does is another.
 //!
 //! Invariant: it is run only with what the step itself would find: nothing of the optimizer, of its groups, of
 //! parameters and gradients was changed while tracing, and nothing of its state was looked at.
@@ -67,7 +66,7 @@ fn fused(tx: &mut Tx<'_>, _: &'static str, args: Args) -> Given {
 /// Makes the state if that is to be done, and leaves the call to whoever follows it.
 fn make_state(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     let py = tx.py;
-    if tx.runs_as_is || tx.nested > 0 || tx.ways.here.is_none() || !is_outer_torch(tx) {
+    if tx.nested > 0 || tx.ways.here.is_none() || !is_outer_torch(tx) {
         return Ok(None);
     }
     let Some((optimizer, groups)) = untouched(tx, &args)? else {

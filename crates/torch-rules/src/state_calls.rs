@@ -192,10 +192,6 @@ fn answered<'py>(
             | names::DYNAMO_EXTERNAL_UTILS,
             "is_compiling" | "is_dynamo_compiling",
         ) => {
-            // An optimizer would compute with tensors what eager computes with numbers: as a compiler needs it.
-            if tx.before_step.is_some() && tx.runs_as_is {
-                return Ok(Some(Flow::Value(tx.bool(false))));
-            }
             tx.facts.asked_compiling = true;
             return Ok(Some(Flow::Value(tx.bool(true))));
         }
@@ -316,7 +312,6 @@ fn graph_break(tx: &mut Tx<'_>, named: &Named, args: &Args) -> R<Flow> {
         && tx.ways.here.is_some()
         && tx.st.frame.code.filename.ends_with(OPTIMIZER)
     {
-        tx.st.needs_as_is |= tx.runs_as_is;
         if tx.before_step.is_none() {
             tx.before_step = Some(Box::new(tx.ways.clone()));
         } else if tx.st.frame.handling.is_empty() {

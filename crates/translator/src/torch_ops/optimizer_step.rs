@@ -1,4 +1,4 @@
-//! Steps of optimizers in a graph that a backend compiles.
+//! Steps of optimizers in a graph.
 //!
 //! torch's own tracer has every optimizer compute with tensors alone (`capturable=True`), on the CPU as well:
 //! otherwise the count of steps, which is a tensor, is read as a number. What the step keeps from call to call is
@@ -11,7 +11,7 @@ const WITH_TENSORS: &str = "capturable";
 impl Tx<'_> {
     /// Arguments of a function that an optimizer's step calls.
     pub(crate) fn with_tensors_alone(&self, mut args: Args) -> Args {
-        if self.runs_as_is || self.before_step.is_none() {
+        if self.before_step.is_none() {
             return args;
         }
         for (name, value) in &mut args.kw {
