@@ -28,6 +28,9 @@ use crate::to_torch::Attrs;
 /// `co_flags`: the locals are in fast slots.
 const OPTIMIZED_NEWLOCALS: u32 = 0x1 | 0x2;
 
+/// How many instructions a node takes, more or less.
+const INSTRUCTIONS: usize = 8;
+
 /// Functions made so far; the number is in the name of the file that tracebacks show.
 static MADE: AtomicU64 = AtomicU64::new(0);
 
@@ -53,7 +56,7 @@ pub fn forward_function(
         objects,
         attrs,
         numbers,
-        body: BodyBuilder::new(version),
+        body: BodyBuilder::with_capacity(version, INSTRUCTIONS * graph.len()),
         consts: Vec::new(),
         const_index: FxHashMap::default(),
         names: Vec::new(),

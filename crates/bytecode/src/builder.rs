@@ -72,9 +72,14 @@ pub struct BodyBuilder {
 impl BodyBuilder {
     /// An empty body. Instructions have no line until [`BodyBuilder::set_loc`].
     pub fn new(version: Version) -> Self {
+        Self::with_capacity(version, 0)
+    }
+
+    /// The same, with room for `instrs` instructions.
+    pub fn with_capacity(version: Version, instrs: usize) -> Self {
         BodyBuilder {
             version,
-            instrs: Vec::new(),
+            instrs: Vec::with_capacity(instrs),
             labels: Vec::new(),
             regions: Vec::new(),
             loc: Location::NONE,

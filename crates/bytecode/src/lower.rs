@@ -118,7 +118,7 @@ pub(crate) fn lower(body: &Body) -> Result<LoweredBody, AsmError> {
         body,
         version: body.version,
         table: Table::of(body.version),
-        out: Vec::with_capacity(body.instrs.len() + 8),
+        out: Vec::with_capacity(body.instrs.len() * 3 / 2 + 8),
         peaks: Vec::new(),
         targets: body.targets(),
         edges: handler_edges(body),

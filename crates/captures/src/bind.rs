@@ -398,7 +398,7 @@ impl Loaded {
                 None => is_named = false,
             }
         };
-        let mut sources = SourceTable::new();
+        let mut sources = SourceTable::with_capacity(capture.sources.len());
         for (at, mut source) in capture.sources.into_iter().enumerate() {
             source.rebind(&mut rename);
             if source.base().is_some_and(|base| base.index() >= at)

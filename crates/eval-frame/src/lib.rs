@@ -31,6 +31,7 @@ mod handover;
 pub mod hook;
 pub mod region;
 mod replay;
+mod stack;
 pub mod substitute;
 pub mod surroundings;
 pub mod testing;

@@ -18,6 +18,7 @@ use cpython_abi::panics;
 use crate::context::CompileContext;
 use crate::handover::Handover;
 use crate::hook::HOOK;
+use crate::stack::stack_around;
 use crate::surroundings::surroundings;
 use cpython_abi::frame::RawFrame;
 use cpython_abi::symbols::{DEFAULT_EVAL, EvalFn, install_eval, installed_eval, same_eval};
@@ -428,29 +429,12 @@ impl ThreadRegions {
         let here = stack_address();
         // An address outside of the bounds is on a stack of its own (a coroutine library): what is
         // left of it is not known, so a modest part is taken.
-        let (top, size) = stack_bounds()
-            .map(|(low, size)| (low, low.saturating_add(size), size.min(LARGEST)))
-            .filter(|(low, top, _)| (*low..*top).contains(&here))
-            .map_or((here, UNKNOWN), |(_, top, size)| (top, size));
+        let (top, size) = stack_around(here)
+            .map_or((here, UNKNOWN), |stack| (stack.end, stack.len().min(LARGEST)));
         self.budget.set(size / 8);
         self.hard_floor.set(top.saturating_sub(size / 8 * 7).max(1));
         self.soft_floor
             .set(here.saturating_sub(size / 8).max(self.hard_floor.get()));
-    }
-}
-
-fn stack_bounds() -> Option<(usize, usize)> {
-    // SAFETY: the attribute object is initialised by the first call and destroyed by the last.
-    unsafe {
-        let mut attributes = std::mem::zeroed::<libc::pthread_attr_t>();
-        if libc::pthread_getattr_np(libc::pthread_self(), &mut attributes) != 0 {
-            return None;
-        }
-        let mut low = ptr::null_mut();
-        let mut size = 0usize;
-        let got = libc::pthread_attr_getstack(&attributes, &mut low, &mut size);
-        libc::pthread_attr_destroy(&mut attributes);
-        (got == 0).then_some((low as usize, size))
     }
 }
 

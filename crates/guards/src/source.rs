@@ -9,7 +9,8 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use rustc_hash::FxHashMap;
+use indexmap::IndexSet;
+use rustc_hash::FxBuildHasher;
 use serde::{Deserialize, Serialize};
 
 use crate::value::{Key, ObjRef, str_repr};
@@ -247,8 +248,7 @@ pub enum NameStyle {
 /// Interns sources.
 #[derive(Clone, Debug, Default)]
 pub struct SourceTable {
-    sources: Vec<Source>,
-    ids: FxHashMap<Source, SourceId>,
+    sources: IndexSet<Source, FxBuildHasher>,
 }
 
 impl SourceTable {
@@ -257,23 +257,24 @@ impl SourceTable {
         Self::default()
     }
 
+    /// An empty table with room for `sources`.
+    pub fn with_capacity(sources: usize) -> Self {
+        let sources = IndexSet::with_capacity_and_hasher(sources, FxBuildHasher);
+        SourceTable { sources }
+    }
+
     /// The id of `source`, which is added where it is new.
     ///
     /// # Panics
     /// In debug builds, if the base is not of this table.
     pub fn intern(&mut self, source: Source) -> SourceId {
-        if let Some(&id) = self.ids.get(&source) {
-            return id;
-        }
         debug_assert!(
             source
                 .base()
                 .is_none_or(|base| base.index() < self.sources.len())
         );
-        let id = SourceId(u32::try_from(self.sources.len()).unwrap_or(u32::MAX));
-        self.sources.push(source.clone());
-        self.ids.insert(source, id);
-        id
+        let (at, _) = self.sources.insert_full(source);
+        SourceId(u32::try_from(at).unwrap_or(u32::MAX))
     }
 
     /// The source of an id.
