@@ -54,9 +54,11 @@ impl Changes {
                 changes.insert(id, Change::Sets(Setting { set, ask }));
             }
             let named = |name: &str| *function.path == *name;
+            // One that may be entered again and again is left once.
             if let Some(kind) = torch_names::CONTEXTS
                 .iter()
                 .position(|(enter, _)| named(enter))
+                && !node.repeatable
             {
                 open.push((id, kind));
             }

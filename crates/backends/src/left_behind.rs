@@ -1,7 +1,8 @@
 //! What a backend leaves behind that failed in the middle of a graph.
 //!
 //! A backend that runs the graph node by node has entered the contexts which the graph enters, and does not leave them
-//! where it fails in between. Invariant: afterwards autocast, flags, levels of `vmap` and the dispatch keys of this
+//! where it fails in between. Invariant: afterwards autocast, flags, levels of function transforms, whether hooks on saved
+//! tensors are refused, and the dispatch keys of this
 //! thread are what they were before.
 
 use std::collections::BTreeSet;
@@ -11,7 +12,8 @@ use pyo3::intern;
 use pyo3::prelude::*;
 
 use torch_abi::contexts::flag_setter;
-use torch_abi::names::ENTER_AUTOCAST;
+use torch_abi::names::{AUTOGRAD_C, ENTER_AUTOCAST, SAVED_HOOKS};
+use torch_abi::names::levels::{DEPTH, LEAVE_TO};
 
 use crate::contexts::{changes_context, flag_set};
 use crate::names;
@@ -24,7 +26,10 @@ pub(crate) struct Before<'py> {
     keys: Bound<'py, PyAny>,
     autocast: Vec<Autocast<'py>>,
     nesting: i64,
-    vmap: Option<i64>,
+    /// how many levels of function transforms are entered
+    levels: i64,
+    /// the message for hooks on saved tensors, where they are refused
+    refuses_hooks: Bound<'py, PyAny>,
     /// functions that set a flag, with what it was
     flags: Vec<(&'static str, Bound<'py, PyAny>)>,
 }
@@ -75,10 +80,13 @@ impl<'py> Before<'py> {
         let keys = names::DISPATCH_KEYS.map(|name| torch_c.call_method0(name));
         let [included, excluded] = keys;
         let keys = torch_c.call_method1(names::HOLD_DISPATCH_KEYS, (included?, excluded?))?;
+        let functorch = torch_c.getattr(names::FUNCTORCH)?;
+        let autograd = torch_c.getattr(AUTOGRAD_C)?;
         let before = Before {
             autocast,
             nesting,
-            vmap: vmap_level(&torch_c)?,
+            refuses_hooks: autograd.call_method0(SAVED_HOOKS[2])?,
+            levels: functorch.call_method0(DEPTH)?.extract()?,
             flags,
             keys,
             torch,
@@ -130,10 +138,14 @@ impl<'py> Before<'py> {
             self.torch.call_method0("clear_autocast_cache")?;
         }
         self.put_flags_back()?;
-        while vmap_level(&self.torch_c)? > self.vmap {
-            let functorch = self.torch_c.getattr(names::FUNCTORCH)?;
-            functorch.call_method0("_vmap_decrement_nesting")?;
-        }
+        let functorch = self.torch_c.getattr(names::FUNCTORCH)?;
+        functorch.call_method1(LEAVE_TO, (self.levels,))?;
+        let autograd = self.torch_c.getattr(AUTOGRAD_C)?;
+        let [refuse, allow, _] = SAVED_HOOKS;
+        match self.refuses_hooks.is_none() {
+            true => autograd.call_method0(allow)?,
+            false => autograd.call_method1(refuse, (&self.refuses_hooks,))?,
+        };
         Ok(())
     }
 
@@ -153,12 +165,6 @@ fn device_of(node: &NodeData) -> Option<&str> {
         Some(Arg::Str(device)) if *function.path == *ENTER_AUTOCAST => Some(device),
         _ => None,
     }
-}
-
-/// The innermost level of torch's function transforms.
-fn vmap_level(torch_c: &Bound<'_, PyAny>) -> PyResult<Option<i64>> {
-    let functorch = torch_c.getattr(names::FUNCTORCH)?;
-    functorch.call_method0("maybe_current_level")?.extract()
 }
 
 /// Clears the frames that an exception has come through, and those of the exceptions behind it.

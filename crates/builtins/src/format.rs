@@ -100,7 +100,7 @@ pub(crate) fn tensor_text(
     if let (Var::Text(_), None | Some(Conversion::Str), true) = (v, conv, plain) {
         return Ok(Some(v.clone()));
     }
-    if matches!(v, Var::Text(_)) || tx.st.vmap.is_active() || tx.has_modes() {
+    if matches!(v, Var::Text(_)) || tx.st.levels.is_active() || tx.has_modes() {
         return Ok(None);
     }
     let tensor = tx.realize(v)?;

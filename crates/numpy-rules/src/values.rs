@@ -73,7 +73,7 @@ pub(crate) fn array_of(tx: &mut Tx<'_>, v: &Var) -> R<Option<Array>> {
 /// # Errors
 /// A break that says why not.
 pub(crate) fn check_state(tx: &Tx<'_>) -> R<()> {
-    let why = if tx.st.vmap.is_active() {
+    let why = if tx.st.levels.is_active() {
         "within torch.vmap"
     } else if tx.so_far().inference_now() {
         "within torch.inference_mode()"

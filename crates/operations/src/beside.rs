@@ -74,7 +74,7 @@ impl SoFar<'_, '_> {
         let is_elsewhere =
             |v: &Var| matches!(v, Var::Tensor(t) if !self.state.effects.meta(t).is_cpu());
         callee.traits().any(Does::DRAWS)
-            && !self.state.vmap.is_active()
+            && !self.state.levels.is_active()
             && self.leaves_no_trace(callee, args, inferred)
             && args.named("generator").is_none()
             && matches!(inferred, Inferred::Tensor(t) if t.is_cpu())

@@ -73,7 +73,7 @@ pub struct SoFar<'a, 'py> {
 impl<'a> SoFar<'a, '_> {
     /// The shadow of a batched node, or the fake tensor of a wrapper subclass's.
     pub fn shadow(&self, node: NodeId) -> Option<&'a Obj> {
-        let batched = self.state.vmap.shadows.get(&node.0);
+        let batched = self.state.levels.shadows.get(&node.0);
         batched.or_else(|| self.state.wrappers.get(&node.0).map(|w| &w.fake))
     }
 

@@ -194,7 +194,7 @@ pub const SET_GRAD_MODE: &str = "torch._C._set_grad_enabled";
 /// Path of the function that enters autocast.
 pub const ENTER_AUTOCAST: &str = "torch.amp.autocast_mode._enter_autocast";
 /// Functions that enter a context, and those that leave it.
-pub const CONTEXTS: [(&str, &str); 3] = [
+pub const CONTEXTS: [(&str, &str); 5] = [
     (ENTER_AUTOCAST, "torch.amp.autocast_mode._exit_autocast"),
     (
         "torch.autograd.grad_mode._enter_inference_mode",
@@ -203,6 +203,14 @@ pub const CONTEXTS: [(&str, &str); 3] = [
     (
         "torch._functorch.predispatch._vmap_increment_nesting",
         "torch._functorch.predispatch._vmap_decrement_nesting",
+    ),
+    (
+        "torch._C._functorch._grad_increment_nesting",
+        "torch._C._functorch._grad_decrement_nesting",
+    ),
+    (
+        "torch._C._autograd._saved_tensors_hooks_disable",
+        "torch._C._autograd._saved_tensors_hooks_enable",
     ),
 ];
 /// Function of [`TORCH_C`] that reads the grad mode.
@@ -235,6 +243,33 @@ pub const TORCH_C_AUTOGRAD: &str = "torch._C._autograd";
 pub const DATA_ATTR_PATH: &str = "torch._C._autograd._get_data_attr";
 /// Its part for transforms.
 pub const TORCH_C_FUNCTORCH: &str = "torch._C._functorch";
+/// Functions of [`TORCH_C_FUNCTORCH`] that enter and leave levels.
+pub mod levels {
+    /// Enters a level that batches tensors.
+    pub const ENTER_BATCH: &str = "_vmap_increment_nesting";
+    /// Leaves it.
+    pub const LEAVE_BATCH: &str = "_vmap_decrement_nesting";
+    /// Whether a tensor is wrapped for a level.
+    pub const IS_WRAPPED: &str = "is_functorch_wrapped_tensor";
+    /// Enters a level again that was taken from the top of the stack.
+    pub const PUSH: &str = "push_dynamic_layer_stack";
+    /// Takes the innermost level from the stack, and gives it.
+    pub const POP: &str = "pop_dynamic_layer_stack";
+    /// How many levels are entered.
+    pub const DEPTH: &str = "get_dynamic_layer_stack_depth";
+    /// Leaves levels until so many are left.
+    pub const LEAVE_TO: &str = "pop_dynamic_layer_stack_and_undo_to_depth";
+    /// Says whether tensors in a level may be told to require gradients.
+    pub const ALLOW_LEAVES: &str = "set_inplace_requires_grad_allowed";
+    /// Whether they may.
+    pub const ALLOWS_LEAVES: &str = "get_inplace_requires_grad_allowed";
+}
+/// Functions of [`TORCH_C_AUTOGRAD`] that refuse hooks on saved tensors, allow them again, and give the message.
+pub const SAVED_HOOKS: [&str; 3] = [
+    "_saved_tensors_hooks_disable",
+    "_saved_tensors_hooks_enable",
+    "_saved_tensors_hooks_get_disabled_error_message",
+];
 /// Its operations of `torch.nn.functional`.
 pub const TORCH_C_NN: &str = "torch._C._nn";
 /// Its operations of `torch.fft`.

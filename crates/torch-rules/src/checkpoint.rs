@@ -86,7 +86,7 @@ fn checkpoint(tx: &mut Tx<'_>, name: &'static str, mut args: Args) -> Given {
         known
             && !args.pos.is_empty()
             && (tx.st.grad_enabled || !options.contains("context_fn")?)
-            && !tx.st.vmap.is_active(),
+            && !tx.st.levels.is_active(),
     ) else {
         let function = py.import("torch.utils.checkpoint")?.getattr(name)?;
         return Err(tx.skipped(&function));

@@ -103,7 +103,7 @@ fn operator(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     else {
         return Ok(None);
     };
-    if tx.so_far().inference_now() || tx.st.vmap.is_active() || tx.st.effects.shows_tensors {
+    if tx.so_far().inference_now() || tx.st.levels.is_active() || tx.st.effects.shows_tensors {
         return Err(refused("tensors in a transform or an inference mode"));
     }
     let operands = [query, key, value].map(Clone::clone);

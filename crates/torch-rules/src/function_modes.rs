@@ -108,7 +108,7 @@ pub(crate) fn is_asked_about<'py>(tx: &Tx<'py>, f: &Bound<'py, PyAny>, args: &Ar
 /// # Errors
 /// What they raise; the breaks that they come to; a break where torch does not say what they would be handed.
 pub(crate) fn ask<'py>(tx: &mut Tx<'py>, f: &Bound<'py, PyAny>, args: &Args) -> R<Asked> {
-    if tx.st.vmap.is_active() {
+    if tx.st.levels.is_active() {
         return Err(unseen("an operation in a transform"));
     }
     if !tx.is_seen() {

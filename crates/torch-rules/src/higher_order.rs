@@ -589,7 +589,7 @@ fn higher_order(
     fits: impl Fn(&[Traced]) -> bool,
 ) -> Given {
     let py = tx.py;
-    if tx.st.effects.shows_tensors || tx.so_far().inference_now() || tx.st.vmap.is_active() {
+    if tx.st.effects.shows_tensors || tx.so_far().inference_now() || tx.st.levels.is_active() {
         return Err(refused(
             op.path,
             "tensors in a transform or an inference mode",

@@ -65,7 +65,7 @@ pub(crate) fn tell_backward_later(tx: &mut Tx<'_>, callable: &Var, args: &Args) 
     let fits = TELLING
         .iter()
         .any(|(n, count)| *n == &**name && args.pos.len() == *count && args.kw.is_empty());
-    if !fits || tx.has_modes() || tx.st.vmap.is_active() {
+    if !fits || tx.has_modes() || tx.st.levels.is_active() {
         return Ok(None);
     }
     let receiver = tx.realize(receiver)?;
@@ -260,7 +260,7 @@ fn trace_hook(tx: &mut Tx<'_>, t: &Rc<TensorVar>, hook: &Var) -> R<(Traced, Vec<
     let given = [inside.node];
     // The backward pass records nothing, unless it is asked to.
     tx.st.grad_enabled = false;
-    tx.st.vmap.gradients += 1;
+    tx.st.levels.gradients += 1;
     let (traced, used) = crate::bodies::noting_used(tx, |tx| {
         crate::bodies::trace_body(tx, WHAT, hook, &Args::pos(vec![grad]), &given)
     });

@@ -19,6 +19,7 @@ mod conditions;
 mod contexts;
 mod custom_objects;
 mod deep_copy;
+mod derivatives;
 mod entered_device;
 mod flags;
 mod flex_attention;
@@ -57,6 +58,7 @@ pub use tracer_options::errors_on_break;
 /// Rules by callable, one list a file.
 pub const LISTED: &[RuleList] = &[
     autograd_function::RULES,
+    derivatives::RULES,
     transforms::RULES,
     vmap::RULES,
     higher_order::RULES,

@@ -95,7 +95,7 @@ fn is_outer_torch(tx: &Tx<'_>) -> bool {
     tx.outer_modes == 0
         && tx.st.modes.is_empty()
         && tx.st.flags.is_empty()
-        && !tx.st.vmap.is_active()
+        && !tx.st.levels.is_active()
         && tx
             .st
             .contexts

@@ -59,7 +59,7 @@ pub(crate) fn vjp(tx: &mut Tx<'_>, name: &'static str, mut args: Args) -> Given 
     tx.keep_private_object(pullback.bind(py));
     let pulls = tx.item_of(node, tensors.len())?;
     let address = pullback.as_ptr() as usize;
-    (tx.st.vmap.pullbacks).insert(address, (pullback.clone(), pulls));
+    (tx.st.levels.pullbacks).insert(address, (pullback.clone(), pulls));
     let template = made.get_item(2)?.get_item(0)?.getattr("template")?;
     let Var::Tuple(results) = filled(tx, &template, &args.pos, &tensors)? else {
         return Ok(None);
@@ -72,7 +72,7 @@ pub(crate) fn vjp(tx: &mut Tx<'_>, name: &'static str, mut args: Args) -> Given 
 /// A call of what `vjp` gave; `None` for any other function.
 pub(crate) fn call<'py>(tx: &mut Tx<'py>, f: &Bound<'py, PyAny>, args: &Args) -> Given {
     let address = f.as_ptr() as usize;
-    let Some((pullback, pulls)) = tx.st.vmap.pullbacks.get(&address).cloned() else {
+    let Some((pullback, pulls)) = tx.st.levels.pullbacks.get(&address).cloned() else {
         return Ok(None);
     };
     pull_back(tx, &pullback, Arg::Node(pulls), args).and_then(value)
@@ -108,7 +108,7 @@ fn pull_back(tx: &mut Tx<'_>, pullback: &Obj, pulls: Arg, args: &Args) -> R<Var>
     if let Some(first) = node_args.pos.first_mut() {
         *first = pulls;
     }
-    let batched = tx.is_batched(&node_args);
+    let batched = tx.gives_shadow(&node_args);
     // Only what torch keeps of the function can be asked twice.
     let repeatable = options.is_empty();
     let result = tx.emit_inferred_as(&callee, node_args, inferred, &args, repeatable)?;

@@ -49,7 +49,7 @@ fn region(tx: &mut Tx<'_>, _: &'static str, mut args: Args) -> Given {
 
 /// A call of a region.
 pub(crate) fn call(tx: &mut Tx<'_>, function: &Var, args: Args) -> Given {
-    if !tx.runs_as_is && !tx.st.vmap.is_active() {
+    if !tx.runs_as_is && !tx.st.levels.is_active() {
         let before = tx.snapshot();
         match node_of(tx, function, &args) {
             Ok(Some(made)) => return value(made),

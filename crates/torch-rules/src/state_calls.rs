@@ -410,6 +410,10 @@ fn is_skipped<'py>(tx: &Tx<'py>, f: &Bound<'py, PyAny>, named: &Named) -> R<bool
         || module == names::DYNAMO_MUTATION_GUARD
         || module == "torch.autograd.grad_mode"
         || module == "torch.cuda.amp.autocast_mode"
+        // The program's own use of it may end behind a break.
+        || module == "torch.autograd.graph"
+            && name == "disable_saved_tensors_hooks"
+            && tx.st.levels.whole > 0
         || module == "torch.autograd.profiler" && name == "__init__"
         || module == names::DYNAMO_EXTERNAL_UTILS
             && qualname().starts_with("wrap_dunder_call_ctx_manager")
@@ -458,7 +462,7 @@ pub fn torch_state_call<'py>(
     if !module.starts_with("torch") && !module.is_empty() {
         return Ok(None);
     }
-    if tx.st.vmap.in_gradients() && (module.ends_with("_functorch") || name.contains("functorch")) {
+    if tx.st.levels.in_gradients() && (module.ends_with("_functorch") || name.contains("functorch")) {
         return Err(Stop::unsupported(format!("{name} in a transform")));
     }
     if let Some(answer) = crate::function_modes::modes_question(tx, &name, args)? {

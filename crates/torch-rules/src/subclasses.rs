@@ -92,7 +92,7 @@ const OWN: [&str; 8] = [
 /// # Errors
 /// Whatever looking at the class raises.
 pub(crate) fn is_followed<'py>(tx: &mut Tx<'py>, class: &Bound<'py, PyType>) -> R<bool> {
-    let followed = !tx.st.vmap.is_active()
+    let followed = !tx.st.levels.is_active()
         && tx.is_asked(class)
         && !is_of_torch(tx, class)?
         && crate::tensor_classes::is_tensors_own(tx, class, |name, special| {
@@ -225,7 +225,7 @@ fn of_class<'py>(
 /// A break for a class that is not followed.
 fn check_followed<'py>(tx: &mut Tx<'py>, class: &Bound<'py, PyType>) -> R<()> {
     let plain = class.is(&tx.known.tensor);
-    match !tx.st.vmap.is_active() && (plain || is_followed(tx, class)?) {
+    match !tx.st.levels.is_active() && (plain || is_followed(tx, class)?) {
         true => Ok(()),
         false => Err(unfollowed(class)?),
     }

@@ -148,7 +148,7 @@ fn zero_grad(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
         None => true,
     };
     // Inside of a mode or a transform to take a gradient away that is not there may be seen, or break the graph.
-    let function = match takes_away && tx.outer_modes == 0 && !tx.st.vmap.is_active() {
+    let function = match takes_away && tx.outer_modes == 0 && !tx.st.levels.is_active() {
         true => crate::substitutes::zero_grad(tx.py)?,
         false => inner,
     };

@@ -200,10 +200,7 @@ pub(crate) const TRANSFORMS: &str = names::EAGER_TRANSFORMS;
 pub(crate) const RULES: RuleList = &[(
     TRANSFORMS,
     &[
-        ("grad_impl", grad as Rule),
-        ("grad_and_value_impl", grad),
-        ("jvp", jvp),
-        ("vjp", crate::pullbacks::vjp),
+        ("jvp", jvp as Rule),
     ],
 )];
 
@@ -321,7 +318,7 @@ pub(crate) fn jacobian(tx: &mut Tx<'_>, f: &Function, args: &Args) -> Given {
             };
             constants.filter_map(code).collect()
         };
-        Ok([inner("jacrev")?, inner("jacfwd")?].concat())
+        inner("jacfwd")
     })?;
     let Some((_, name)) = made_by.iter().find(|m| m.0.is(code)) else {
         return Ok(None);
@@ -421,7 +418,7 @@ pub(crate) fn program_given(
     };
     let given = ((PyTuple::new(py, pos)?, kw), beside);
 
-    tx.st.vmap.transforms += 1;
+    tx.st.levels.transforms += 1;
     tx.st.grad_enabled |= transform.records;
     let (traced, used) = crate::bodies::noting_used(tx, |tx| {
         crate::bodies::trace_body(tx, &path, func, &program, &inside)
@@ -486,7 +483,7 @@ impl ProgramNode<'_> {
         let others = tx.node_args(args)?;
         let graphs = [(&traced.graph, "transformed_body")];
         let node_args = crate::bodies::given_graphs(tx, Taker::Ours, &graphs, others)?;
-        let batched = tx.is_batched(&node_args);
+        let batched = tx.gives_shadow(&node_args);
         let (inferred, fake) = tx.infer_fake_result(&described, &node_args, "")?;
         let repeatable = traced
             .graph

@@ -251,7 +251,7 @@ fn refuse<'py>(tx: &mut Tx<'py>, _: &Bound<'py, PyAny>, args: &Args) -> Given {
 
 /// `launch(**given)`: the node.
 fn launch<'py>(tx: &mut Tx<'py>, own: &Bound<'py, PyAny>, args: &Args) -> Given {
-    if tx.so_far().inference_now() || tx.st.vmap.is_active() || tx.st.effects.shows_tensors {
+    if tx.so_far().inference_now() || tx.st.levels.is_active() || tx.st.effects.shows_tensors {
         return Err(refused("in a transform or an inference mode"));
     }
     let operator = own.getattr("operator")?.unbind();

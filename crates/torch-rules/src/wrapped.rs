@@ -148,7 +148,7 @@ fn strict_mode(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
 
 /// The operator's node, and what the function gives.
 fn node_of(tx: &mut Tx<'_>, operator: Operator, function: &Var, args: &Args) -> R<Var> {
-    if tx.st.vmap.is_active() {
+    if tx.st.levels.is_active() {
         return Err(Stop::unsupported(format!(
             "{} in a transform",
             operator.path

@@ -125,7 +125,7 @@ variables::own_module! {
 pub(crate) fn wrapper_tensor(tx: &mut Tx<'_>, obj: &Obj, source: SourceId) -> R<Option<Var>> {
     let tensor = obj.bind(tx.py).clone();
     let class = tensor.get_type();
-    if tx.st.vmap.is_active() || !is_taken(tx, &class)? {
+    if tx.st.levels.is_active() || !is_taken(tx, &class)? {
         return Ok(None);
     }
     if torch_abi::is_jagged(&tensor)? {
@@ -205,7 +205,7 @@ pub(crate) fn construct<'py>(
     class: &Bound<'py, PyType>,
     args: &Args,
 ) -> R<Option<Var>> {
-    if !tx.is_wrapper_class(class) || tx.st.vmap.is_active() || !is_taken(tx, class)? {
+    if !tx.is_wrapper_class(class) || tx.st.levels.is_active() || !is_taken(tx, class)? {
         return Ok(None);
     }
     let object = class.clone().into_any().unbind();
@@ -458,7 +458,7 @@ fn library_property<'py>(
 /// # Errors
 /// A break for arguments that a graph can't hold.
 pub(crate) fn function<'py>(tx: &mut Tx<'py>, f: &Bound<'py, PyAny>, args: &Args) -> Given {
-    if tx.st.vmap.is_active() {
+    if tx.st.levels.is_active() {
         return Ok(None);
     }
     let name: String = f.getattr("__name__")?.extract()?;

@@ -98,15 +98,39 @@ impl FunctionMode {
     }
 }
 
-/// The levels that are entered, and the shadows of batched nodes.
+/// A level of torch's function transforms.
+#[derive(Clone)]
+pub struct Level {
+    /// the node that enters it
+    pub node: NodeId,
+    /// what happens to tensors in it
+    pub kind: LevelKind,
+}
+
+/// What a level does.
+#[derive(Clone)]
+pub enum LevelKind {
+    /// It batches tensors: the size and the randomness of the batch.
+    Batch(Rc<IntVar>, Obj),
+    /// It records derivatives: torch's level, in which the shadows are. It is entered for each operation.
+    Derivative(Obj),
+}
+
+/// The levels that are entered, and the shadows of nodes in them.
 #[derive(Clone, Default)]
-pub struct Vmap {
-    /// batch size, randomness and node of each level, innermost last
-    pub levels: im::Vector<(Rc<IntVar>, Obj, NodeId)>,
-    /// batched fake tensors by node
+pub struct Levels {
+    /// innermost last
+    pub entered: im::Vector<Level>,
+    /// fake tensors that torch has wrapped for a level, by node
     pub shadows: im::HashMap<u32, Obj>,
     /// what was wrapped, with its fake tensor: unwrapping gives the same object where nothing moved
     pub wrapped: im::Vector<(Obj, Var)>,
+    /// how many calls of transforms are being traced that are captured as a whole or not at all
+    pub whole: u32,
+    /// the message for hooks on saved tensors, which a transform refuses
+    pub refuses_hooks: Option<Var>,
+    /// whether tensors in a level may be told to require gradients
+    pub makes_leaves: bool,
     /// how many functions are being traced that another transform is given
     pub transforms: u32,
     /// what `vjp` gave to compute gradients with, by address: the object that stands for it, and the node that gives it
@@ -115,14 +139,20 @@ pub struct Vmap {
     pub gradients: u32,
 }
 
-impl Vmap {
+impl Levels {
     /// Whether the program is in a `vmap` or another transform.
     pub fn is_active(&self) -> bool {
-        !self.levels.is_empty() || self.transforms > 0
+        !self.entered.is_empty() || self.transforms > 0
+    }
+
+    /// Whether the program is in a level that records derivatives: what an operation gives is of the level.
+    pub fn records(&self) -> bool {
+        let mut levels = self.entered.iter();
+        levels.any(|l| matches!(l.kind, LevelKind::Derivative(_)))
     }
 
     /// Whether the program is in a transform in which tensors require gradients of their own.
     pub fn in_gradients(&self) -> bool {
-        self.transforms > 0
+        self.transforms > 0 || self.records()
     }
 }

@@ -7,7 +7,7 @@ use fx_graph::{Checkpoint, ModuleCall, SourceLine, SourceStack};
 use guards::SourceId;
 
 use crate::code::CodeInfo;
-use crate::contexts::{FunctionMode, OpenContext, Vmap};
+use crate::contexts::{FunctionMode, Levels, OpenContext};
 use crate::{Effects, Key, Obj, ObjId, Var};
 
 /// What happens to the value that an inlined frame returns.
@@ -144,8 +144,8 @@ pub struct State {
     pub left_modes: usize,
     /// whether torch asks no class of tensors about what is done with them
     pub asks_no_class: bool,
-    /// levels of `vmap` that the program is in
-    pub vmap: Vmap,
+    /// levels of torch's function transforms that the program is in
+    pub levels: Levels,
     /// nodes whose tensors hold others and see each operation (`__torch_dispatch__`)
     pub wrappers: im::HashMap<u32, Wrapper>,
     /// flags of torch that the program has set, by the function that reads them
@@ -195,7 +195,7 @@ impl State {
             modes: im::Vector::new(),
             left_modes: 0,
             asks_no_class: false,
-            vmap: Default::default(),
+            levels: Default::default(),
             wrappers: im::HashMap::new(),
             flags: im::HashMap::new(),
             grad_enabled,

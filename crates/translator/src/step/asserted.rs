@@ -50,7 +50,7 @@ impl Tx<'_> {
             return Ok(None);
         }
         // What a compiler makes of a graph runs again only where all of it can.
-        let compiled = !self.runs_as_is && self.nested == 0 && !self.st.vmap.is_active();
+        let compiled = !self.runs_as_is && self.nested == 0 && !self.st.levels.is_active();
         let unseen = compiled && raising::can_all_run_again(&self.log.graph);
         if !(unseen || self.can_raise_unseen()?) {
             return Ok(None);
@@ -77,7 +77,7 @@ impl Tx<'_> {
 
     /// Whether a node that raises here makes the whole function run again as plain Python.
     pub fn can_raise_unseen(&self) -> R<bool> {
-        if !self.runs_as_is || self.nested != 0 || self.st.vmap.is_active() {
+        if !self.runs_as_is || self.nested != 0 || self.st.levels.is_active() {
             return Ok(false);
         }
         let put_back = (self.rules.graphs.put_back)(&self.log.graph);

@@ -76,7 +76,16 @@ impl<'py> Tx<'py> {
                     .call1(self.py, (meta.device.to_string(),))?,
             ),
             "layout" => Var::Const(self.known.torch.getattr(self.py, "strided")?),
-            "requires_grad" | "is_leaf" | "grad_fn" | "grad" if self.st.vmap.in_gradients() => {
+            "requires_grad" | "is_leaf" | "grad_fn" | "grad"
+                if let Some(shadow) = self.st.levels.shadows.get(&t.node.0).cloned() =>
+            {
+                let of_level = shadow.bind(self.py).getattr(&**name)?;
+                if !of_level.is_none() && !of_level.is_instance_of::<PyBool>() {
+                    return Err(Stop::unsupported(format!("Tensor.{name} in a transform")));
+                }
+                Var::Const(of_level.unbind())
+            }
+            "requires_grad" | "is_leaf" | "grad_fn" | "grad" if self.st.levels.transforms > 0 => {
                 return Err(Stop::unsupported(format!("Tensor.{name} in a transform")));
             }
             "requires_grad" => self.bool(meta.requires_grad),

@@ -100,6 +100,10 @@ impl Tx<'_> {
     /// # Errors
     /// Whatever looking at the function `f` that sets it raises.
     pub fn set_grad_enabled(&mut self, f: &Obj, enabled: bool) -> R<()> {
+        // A transform sets it whatever it is.
+        if self.st.levels.whole > 0 && self.st.grad_enabled == enabled {
+            return Ok(());
+        }
         let target = self.target(f, names::SET_GRAD_ENABLED_PATH)?;
         let node = self
             .log

@@ -16,7 +16,7 @@ impl Tx<'_> {
     /// The address of a tensor's first item; `None` where a tensor may have got other memory.
     pub(super) fn data_pointer(&mut self, of: &Var) -> Option<Var> {
         let moves = |node: &NodeData| raising::traits_of(node).any(Does::MOVES);
-        if self.st.vmap.is_active() || self.log.graph.iter().any(|(_, node)| moves(node)) {
+        if self.st.levels.is_active() || self.log.graph.iter().any(|(_, node)| moves(node)) {
             return None;
         }
         self.st.effects.has_data_pointers = true;

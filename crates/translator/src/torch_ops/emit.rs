@@ -114,7 +114,7 @@ impl<'py> Tx<'py> {
         };
         let (name, out) = args.kw.remove(at);
         let out = self.realize(&out)?;
-        let (Var::Tensor(t), true) = (&out, !self.st.effects.shows_tensors) else {
+        let (Var::Tensor(t), true) = (&out, !self.st.effects.shows_tensors && !self.st.levels.records()) else {
             return Err(unfit());
         };
         let mut node_args = self.node_args(&args)?;
@@ -179,7 +179,7 @@ impl<'py> Tx<'py> {
         self.check_leaf(args, &inferred)?;
         if !has_tensor(&inferred) && !matches!(inferred, Inferred::None) {
             if let Callee::Method(name) = callee
-                && self.st.vmap.gradients > 0
+                && self.st.levels.gradients > 0
                 && callee.traits().any(Does::TELLS_LAYOUT)
             {
                 return Err(Stop::unsupported(format!(
@@ -193,7 +193,10 @@ impl<'py> Tx<'py> {
 
     /// As `emit_on_shadows`, with numbers that are no constants; `None` where that can't be.
     fn emit_on_shadows_with_sizes(&mut self, callee: &Callee<'_>, args: &Args) -> R<Option<Var>> {
-        if self.st.vmap.shadows.is_empty() && self.st.wrappers.is_empty() {
+        if self.st.levels.shadows.is_empty()
+            && self.st.wrappers.is_empty()
+            && !self.st.levels.records()
+        {
             return Ok(None);
         }
         let before = self.snapshot();
@@ -207,15 +210,15 @@ impl<'py> Tx<'py> {
         }
     }
 
-    /// Makes a node for an operation with a batched argument or one of a wrapper subclass; `None` for any other.
+    /// Makes a node for an operation in a transform or with a wrapper subclass; `None` for any other.
     fn emit_on_shadows(
         &mut self,
         callee: &Callee<'_>,
         node_args: &NodeArgs,
         args: &Args,
     ) -> R<Option<Var>> {
-        if self.is_batched(node_args) {
-            return self.emit_batched(callee, node_args, args).map(Some);
+        if self.gives_shadow(node_args) {
+            return self.emit_shadowed(callee, node_args, args).map(Some);
         }
         match self.has_wrapper(node_args) {
             true => self.emit_wrapped(callee, node_args, args).map(Some),
@@ -361,7 +364,7 @@ impl<'py> Tx<'py> {
         let is_traceable = matches!(callee, Callee::Function(_, names::REFS_TENSOR, _));
         let takes_them =
             traits.any(Does::TAKES_NUMBERS | Does::TAKES_SIZES) || callee.rule().is_none();
-        if self.st.vmap.is_active() {
+        if self.st.levels.is_active() {
             return Ok(None);
         }
         // A compiler takes the numbers among the data for constants.

@@ -124,7 +124,7 @@ impl<'py> Tx<'py> {
         let result = (|| {
             mode.call_method0("__enter__")?;
             let mut fakes: Vec<(usize, Obj)> = Vec::new();
-            let mut run = |tx: &Self| -> PyResult<(Inferred, Obj)> {
+            let mut run = |tx: &mut Self| -> PyResult<(Inferred, Obj)> {
                 let pos = args
                     .meta_pos
                     .iter()
@@ -135,6 +135,9 @@ impl<'py> Tx<'py> {
                 for ((n, m), (_, a)) in args.meta_kw.iter().zip(&args.kw) {
                     kw.set_item(&**n, tx.so_far().fake_arg(m, a, &mut fakes, sized)?)?;
                 }
+                // Tensors from outside belong to no level.
+                tx.enter_levels(sized)?;
+                let allow = tx.allow_leaves(tx.st.levels.makes_leaves)?;
                 let contexts = tx.so_far().real_autocasts()?;
                 for c in &contexts {
                     c.call_method0("__enter__")?;
@@ -148,13 +151,16 @@ impl<'py> Tx<'py> {
                 for c in contexts.iter().rev() {
                     c.call_method1("__exit__", (py.None(), py.None(), py.None()))?;
                 }
-                let out = out?;
-                let first = fakes.first().map(|f| f.1.clone());
-                Ok((fake_result(py, &out, first.as_ref(), sized)?, out.unbind()))
+                let out = out.and_then(|out| {
+                    let first = fakes.first().map(|f| f.1.clone());
+                    Ok((fake_result(py, &out, first.as_ref(), sized)?, out.unbind()))
+                });
+                tx.allow_leaves(allow)?;
+                tx.leave_levels()?;
+                out
             };
-            self.enter_levels(sized)?;
             // Torch's kernels in Python leave a number a symbol where those in C++ want it plain.
-            let dispatcher = match sized.is_some() && self.st.vmap.levels.is_empty() {
+            let dispatcher = match sized.is_some() && self.st.levels.entered.is_empty() {
                 true => Some(
                     py.import(names::PYTHON_DISPATCH)?
                         .call_method0("enable_python_dispatcher")?,
@@ -168,7 +174,6 @@ impl<'py> Tx<'py> {
             if let Some(dispatcher) = &dispatcher {
                 dispatcher.call_method1("__exit__", (py.None(), py.None(), py.None()))?;
             }
-            self.leave_levels()?;
             mode.call_method1("__exit__", (py.None(), py.None(), py.None()))?;
             if sized.is_some() && r.as_ref().is_ok_and(|(_, out)| self.is_wrapper(out)) {
                 self.keep_lengths(&fakes);

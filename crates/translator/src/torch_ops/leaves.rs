@@ -22,11 +22,11 @@ impl Tx<'_> {
     /// # Errors
     /// A break where an output waits that shows tensors.
     pub(super) fn set_requires_grad(&mut self, t: &Rc<TensorVar>, wanted: bool) -> R<bool> {
-        let is_within = self.st.vmap.in_gradients();
+        let is_within = self.st.levels.in_gradients();
         if self.st.effects.meta(t).requires_grad == wanted && !is_within {
             return Ok(true);
         }
-        if is_within || self.st.vmap.is_active() || !self.may_become_leaf(t)? {
+        if is_within || self.st.levels.is_active() || !self.may_become_leaf(t)? {
             return Ok(false);
         }
         let mut meta = TensorMeta::clone(self.st.effects.meta(t));

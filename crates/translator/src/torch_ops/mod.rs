@@ -11,7 +11,7 @@
 //! - [`read_numbers`], [`conditions`]: numbers that the graph reads from its tensors
 //! - [`contexts`], [`function_modes`], [`subclasses`]: what of these is in force where the frame stands
 //! - [`ragged`]: sizes of rows that differ in length
-//! - [`vmap`]: operations on batched tensors
+//! - [`levels`]: operations inside levels of torch's function transforms
 //!
 //! Not here: functions that are more than one node (the crate `torch-rules`), and what is known of an operation before
 //! it is a node (the crate `operations`).
@@ -31,6 +31,7 @@ mod inference;
 pub mod input;
 mod known_values;
 mod leaves;
+pub mod levels;
 pub mod marks;
 mod numbers;
 pub mod ops;
@@ -42,7 +43,6 @@ pub mod sized_fakes;
 pub(crate) mod sizes;
 pub mod subclasses;
 
-pub mod vmap;
 pub mod wrappers;
 
 pub use variables::{raising, table};

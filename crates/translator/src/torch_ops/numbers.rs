@@ -28,7 +28,7 @@ impl Tx<'_> {
         let ([first, _], Inferred::Tensor(result)) = (&args.pos[..], result) else {
             return Ok(None);
         };
-        if !(is_operator && callee.traits().any(Does::KEEPS_DTYPE)) || self.st.vmap.is_active() {
+        if !(is_operator && callee.traits().any(Does::KEEPS_DTYPE)) || self.st.levels.is_active() {
             return Ok(None);
         }
         // Only tensors are looked at: a dynamic int would become a constant.

@@ -113,12 +113,16 @@ impl<'py> Tx<'py> {
                 let indices = self.new_list(indices);
                 let indices = self.node_args(&Args::pos(vec![t.clone(), indices]))?;
                 let callee = Callee::Function(&asked, "torch.ops.aten.index", None);
-                let inferred = self.infer_fake(&callee, &indices, "")?;
+                let (inferred, out) = self.infer_fake_result(&callee, &indices, "")?;
                 let f = self.operator("getitem")?;
                 let args = Args::pos(vec![t.clone(), key.clone()]);
                 let node_args = self.node_args(&args)?;
                 let callee = Callee::Function(&f, "operator.getitem", None);
+                let shadowed = self.gives_shadow(&node_args);
                 let made = self.emit_inferred_as(&callee, node_args, inferred, &args, true)?;
+                if shadowed {
+                    self.keep_shadow(&made, out.bind(self.py))?;
+                }
                 return Ok(Flow::Value(made));
             }
         }

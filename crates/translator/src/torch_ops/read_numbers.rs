@@ -86,7 +86,7 @@ impl Tx<'_> {
     /// Whether nothing is to happen at the place where a number is read but that.
     fn can_read_in_graph(&self, t: &TensorVar) -> bool {
         let is_plain = t.class.is(&self.known.tensor) || t.class.is(&self.known.parameter);
-        let is_beside = self.st.vmap.is_active() || self.has_modes() || self.used.is_some();
+        let is_beside = self.st.levels.is_active() || self.has_modes() || self.used.is_some();
         is_plain && !is_beside && self.nested == 0 && !self.so_far().inference_now()
     }
 

@@ -58,7 +58,7 @@ impl<'py> Tx<'py> {
         if self.log.sizes.is_empty() && !has_floats {
             return Ok(None);
         }
-        let shares = kept || self.is_shadowed(args) || self.st.vmap.is_active();
+        let shares = kept || self.is_shadowed(args) || self.st.levels.is_active();
         let mut given = args.meta_kw.iter().map(|(_, m)| m).chain(&args.meta_pos);
         let is_sized = has_floats || given.any(has_size) || shares && self.facts.sized.is_some();
         if !is_sized {
@@ -188,7 +188,7 @@ impl<'py> Tx<'py> {
             return self.with_shared(run);
         }
         let by_data = symbols == Symbols::ByData;
-        if self.is_shadowed(args) || self.st.vmap.is_active() {
+        if self.is_shadowed(args) || self.st.levels.is_active() {
             return Ok(None);
         }
         let Ok(symbols) = SizeSymbols::new(self.py, by_data) else {
