@@ -11,6 +11,8 @@ use torch_abi::{contexts, names as torch_names};
 pub struct Exit {
     pub function: u32,
     pub entered: Option<NodeId>,
+    /// the level that it is told to leave, by name
+    pub level: Option<i64>,
 }
 
 /// How what a node sets is put back: the handle of the function that sets it, and the name of the one that reads it.
@@ -78,6 +80,10 @@ impl Changes {
                     let exit = Exit {
                         function: function.handle,
                         entered: given,
+                        level: match node.kwargs.first() {
+                            Some((_, Arg::Int(level))) => Some(*level),
+                            _ => None,
+                        },
                     };
                     changes.insert(enter, Change::Enters(exit));
                     changes.insert(id, Change::Leaves(enter));

@@ -302,7 +302,13 @@ impl<'py> Writer<'py, '_> {
 
     /// The context that a node has entered.
     fn opened(&mut self, node: NodeId, exit: Exit) -> PyResult<Open> {
-        let leave = self.object(exit.function)?;
+        let mut leave = self.object(exit.function)?;
+        if let Some(level) = exit.level {
+            let named = PyDict::new(self.py);
+            named.set_item("level", level)?;
+            let partial = self.py.import("functools")?.getattr("partial")?;
+            leave = partial.call((leave,), Some(&named))?;
+        }
         let leave = self.constant(leave);
         let argument = exit
             .entered

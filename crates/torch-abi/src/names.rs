@@ -194,7 +194,7 @@ pub const SET_GRAD_MODE: &str = "torch._C._set_grad_enabled";
 /// Path of the function that enters autocast.
 pub const ENTER_AUTOCAST: &str = "torch.amp.autocast_mode._enter_autocast";
 /// Functions that enter a context, and those that leave it.
-pub const CONTEXTS: [(&str, &str); 5] = [
+pub const CONTEXTS: [(&str, &str); 7] = [
     (ENTER_AUTOCAST, "torch.amp.autocast_mode._exit_autocast"),
     (
         "torch.autograd.grad_mode._enter_inference_mode",
@@ -207,6 +207,14 @@ pub const CONTEXTS: [(&str, &str); 5] = [
     (
         "torch._C._functorch._grad_increment_nesting",
         "torch._C._functorch._grad_decrement_nesting",
+    ),
+    (
+        "torch._functorch.predispatch._jvp_increment_nesting",
+        "torch._functorch.predispatch._jvp_decrement_nesting",
+    ),
+    (
+        "torch._functorch.predispatch._enter_dual_level",
+        "torch._functorch.predispatch._exit_dual_level",
     ),
     (
         "torch._C._autograd._saved_tensors_hooks_disable",
@@ -264,6 +272,10 @@ pub mod levels {
     /// Whether they may.
     pub const ALLOWS_LEAVES: &str = "get_inplace_requires_grad_allowed";
 }
+/// Functions of [`TORCH_C`] that set whether forward mode records tangents, and that say whether it does.
+pub const FORWARD_MODE: [&str; 2] = ["_set_fwd_grad_enabled", "_is_fwd_grad_enabled"];
+/// Functions of [`TORCH_C`] and of [`PREDISPATCH`] that enter and leave the level of forward mode.
+pub const DUAL_LEVEL: [&str; 2] = ["_enter_dual_level", "_exit_dual_level"];
 /// Functions of [`TORCH_C_AUTOGRAD`] that refuse hooks on saved tensors, allow them again, and give the message.
 pub const SAVED_HOOKS: [&str; 3] = [
     "_saved_tensors_hooks_disable",

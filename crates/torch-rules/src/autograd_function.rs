@@ -100,7 +100,7 @@ pub fn apply_function(tx: &mut Tx<'_>, class: Obj, args: Args) -> R<Flow> {
             "torch.autograd.Function.apply with keywords",
         ));
     }
-    if tx.st.levels.in_gradients() {
+    if tx.st.levels.records() {
         return Err(Stop::unsupported("torch.autograd.Function in a transform"));
     }
     if tx.is_allowed_in_graph(class.bind(py))? {

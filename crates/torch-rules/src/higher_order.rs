@@ -663,12 +663,10 @@ fn higher_order(
     let node_args = crate::bodies::given_graphs(tx, Taker::Ours, &graphs, others)?;
     let inferred = tx.infer_fake(&callee, &node_args, "")?;
     let result = tx.emit_inferred_as(&callee, node_args, inferred, &args, repeatable)?;
-    let (Var::Tuple(tensors), Some(body)) = (result, all.last()) else {
+    let Some(body) = all.pop() else {
         return Err(Stop::Internal("what an operator gives".into()));
     };
-    let template = crate::transforms::result_template(tx, op.path, &[], &body.out)?;
-    crate::transforms::filled(tx, template.bind(py), &[], &tensors.items)
-        .map(|v| Some(Flow::Value(v)))
+    crate::bodies::result(tx, body.out, &result, &[]).map(|v| Some(Flow::Value(v)))
 }
 
 /// Torch refuses tensors that lie in the same memory.

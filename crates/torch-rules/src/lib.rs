@@ -19,7 +19,6 @@ mod conditions;
 mod contexts;
 mod custom_objects;
 mod deep_copy;
-mod derivatives;
 mod entered_device;
 mod flags;
 mod flex_attention;
@@ -32,7 +31,6 @@ mod initialising;
 mod optimizer_state;
 mod overrides;
 mod parameters;
-mod pullbacks;
 mod questions;
 mod ragged;
 mod regions;
@@ -58,7 +56,6 @@ pub use tracer_options::errors_on_break;
 /// Rules by callable, one list a file.
 pub const LISTED: &[RuleList] = &[
     autograd_function::RULES,
-    derivatives::RULES,
     transforms::RULES,
     vmap::RULES,
     higher_order::RULES,
@@ -90,7 +87,6 @@ pub const ASKED: Torch = Torch {
     device_as_context: entered_device::device_as_context,
     state_call: state_calls::torch_state_call,
     marked_function: state_calls::marked_function,
-    jacobian: transforms::jacobian,
     apply_function: autograd_function::apply_function,
     construct_tensor: parameters::construct_tensor,
     is_tensor_like: tensor_classes::is_tensor_like,

@@ -133,9 +133,6 @@ pub fn marked_function<'py>(
     if let Some(flow) = (tx.rules.arrays.call)(tx, &f.clone().unbind(), args)? {
         return Ok(Some(flow));
     }
-    if let Some(flow) = crate::pullbacks::call(tx, f, args)? {
-        return Ok(Some(flow));
-    }
     if let Some(flow) = crate::flex_attention::whole_call(tx, f, args)? {
         return Ok(Some(flow));
     }
@@ -411,9 +408,9 @@ fn is_skipped<'py>(tx: &Tx<'py>, f: &Bound<'py, PyAny>, named: &Named) -> R<bool
         || module == "torch.autograd.grad_mode"
         || module == "torch.cuda.amp.autocast_mode"
         // The program's own use of it may end behind a break.
-        || module == "torch.autograd.graph"
-            && name == "disable_saved_tensors_hooks"
-            && tx.st.levels.whole > 0
+        || tx.st.levels.whole > 0
+            && (module == names::FORWARD_AD
+                || module == "torch.autograd.graph" && name == "disable_saved_tensors_hooks")
         || module == "torch.autograd.profiler" && name == "__init__"
         || module == names::DYNAMO_EXTERNAL_UTILS
             && qualname().starts_with("wrap_dunder_call_ctx_manager")
@@ -462,7 +459,7 @@ pub fn torch_state_call<'py>(
     if !module.starts_with("torch") && !module.is_empty() {
         return Ok(None);
     }
-    if tx.st.levels.in_gradients() && (module.ends_with("_functorch") || name.contains("functorch")) {
+    if tx.st.levels.records() && (module.ends_with("_functorch") || name.contains("functorch")) {
         return Err(Stop::unsupported(format!("{name} in a transform")));
     }
     if let Some(answer) = crate::function_modes::modes_question(tx, &name, args)? {

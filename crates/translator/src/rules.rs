@@ -149,8 +149,6 @@ pub struct Torch {
     /// a function of Python that torch, or the program, has marked for a tracer; `None`: it is inlined
     pub marked_function:
         for<'py> fn(&mut Tx<'py>, &Bound<'py, PyAny>, Option<SourceId>, &Args) -> Given,
-    /// a call of what `torch.func.jacrev` or `jacfwd` has made
-    pub jacobian: fn(&mut Tx<'_>, &Callee, &Args) -> Given,
     /// `apply` of a class derived from `torch.autograd.Function`
     pub apply_function: fn(&mut Tx<'_>, Obj, Args) -> R<Flow>,
     /// a call of a class of tensors

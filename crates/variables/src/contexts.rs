@@ -1,10 +1,13 @@
-//! What of torch is in force where the frame stands: the contexts that are open, function modes, levels of `vmap`.
+//! What of torch is in force where the frame stands: the contexts that are open, function modes, levels of torch's function
+//! transforms.
 //!
 //! Not here: how a program enters and leaves them (`torch-rules`), and what follows for a node (`translator`).
 
+use std::cell::Cell;
 use std::rc::Rc;
 
 use fx_graph::NodeId;
+use pyo3::prelude::*;
 
 use crate::{IntVar, Obj, Var};
 
@@ -116,6 +119,46 @@ pub enum LevelKind {
     Derivative(Obj),
 }
 
+/// torch's level of forward mode, entered as long as a state has it: tangents of shadows are lost where it is left.
+pub struct DualLevel {
+    /// leaves it, once
+    leave: Cell<Option<Obj>>,
+}
+
+impl DualLevel {
+    /// The level that has just been entered; `leave` takes no argument.
+    pub fn entered(leave: Obj) -> Rc<DualLevel> {
+        let leave = Cell::new(Some(leave));
+        Rc::new(DualLevel { leave })
+    }
+
+    /// Leaves it for good, where it is entered.
+    ///
+    /// # Errors
+    /// What torch raises.
+    pub fn leave(&self, py: Python<'_>) -> PyResult<()> {
+        match self.leave.take() {
+            Some(leave) => leave.call0(py).map(drop),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether it is entered.
+    pub fn is_entered(&self) -> bool {
+        let leave = self.leave.take();
+        let is_entered = leave.is_some();
+        self.leave.set(leave);
+        is_entered
+    }
+}
+
+impl Drop for DualLevel {
+    fn drop(&mut self) {
+        // Nothing can be done about an error here: the level is gone then.
+        Python::attach(|py| drop(self.leave(py)));
+    }
+}
+
 /// The levels that are entered, and the shadows of nodes in them.
 #[derive(Clone, Default)]
 pub struct Levels {
@@ -125,16 +168,14 @@ pub struct Levels {
     pub shadows: im::HashMap<u32, Obj>,
     /// what was wrapped, with its fake tensor: unwrapping gives the same object where nothing moved
     pub wrapped: im::Vector<(Obj, Var)>,
+    /// the level of forward mode
+    pub dual: Option<Rc<DualLevel>>,
     /// how many calls of transforms are being traced that are captured as a whole or not at all
     pub whole: u32,
     /// the message for hooks on saved tensors, which a transform refuses
     pub refuses_hooks: Option<Var>,
     /// whether tensors in a level may be told to require gradients
     pub makes_leaves: bool,
-    /// how many functions are being traced that another transform is given
-    pub transforms: u32,
-    /// what `vjp` gave to compute gradients with, by address: the object that stands for it, and the node that gives it
-    pub pullbacks: im::HashMap<usize, (Obj, NodeId)>,
     /// how many functions are being traced that get gradients: how those lie in memory is not known
     pub gradients: u32,
 }
@@ -142,17 +183,12 @@ pub struct Levels {
 impl Levels {
     /// Whether the program is in a `vmap` or another transform.
     pub fn is_active(&self) -> bool {
-        !self.entered.is_empty() || self.transforms > 0
+        !self.entered.is_empty()
     }
 
     /// Whether the program is in a level that records derivatives: what an operation gives is of the level.
     pub fn records(&self) -> bool {
         let mut levels = self.entered.iter();
         levels.any(|l| matches!(l.kind, LevelKind::Derivative(_)))
-    }
-
-    /// Whether the program is in a transform in which tensors require gradients of their own.
-    pub fn in_gradients(&self) -> bool {
-        self.transforms > 0 || self.records()
     }
 }

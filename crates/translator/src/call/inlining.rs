@@ -205,12 +205,6 @@ impl<'py> Tx<'py> {
     pub fn inline(&mut self, callee: Callee, args: Args, on_return: OnReturn) -> R<Flow> {
         let args = self.with_tensors_alone(args);
         let code = self.codes.borrow_mut().get(callee.code.bind(self.py))?;
-        // What `jacrev` and `jacfwd` make is known by its code; its name tells most others apart at once.
-        if &*code.name == "wrapper_fn"
-            && let Some(flow) = (self.rules.torch.jacobian)(self, &callee, &args)?
-        {
-            return Ok(flow);
-        }
         if self.st.frame.depth + 1 > MAX_DEPTH {
             return Err(Stop::brk(
                 "Recursion too deep to inline",

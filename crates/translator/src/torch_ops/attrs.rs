@@ -85,9 +85,6 @@ impl<'py> Tx<'py> {
                 }
                 Var::Const(of_level.unbind())
             }
-            "requires_grad" | "is_leaf" | "grad_fn" | "grad" if self.st.levels.transforms > 0 => {
-                return Err(Stop::unsupported(format!("Tensor.{name} in a transform")));
-            }
             "requires_grad" => self.bool(meta.requires_grad),
             "is_leaf" if !meta.requires_grad => self.bool(true),
             "grad_fn" if !meta.requires_grad => self.none(),

@@ -22,7 +22,7 @@ impl Tx<'_> {
     /// # Errors
     /// A break where an output waits that shows tensors.
     pub(super) fn set_requires_grad(&mut self, t: &Rc<TensorVar>, wanted: bool) -> R<bool> {
-        let is_within = self.st.levels.in_gradients();
+        let is_within = self.st.levels.records();
         if self.st.effects.meta(t).requires_grad == wanted && !is_within {
             return Ok(true);
         }

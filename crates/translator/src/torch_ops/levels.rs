@@ -10,6 +10,7 @@
 //! Not here: which functions enter and leave a level and wrap tensors (the crate `torch-rules`).
 
 use fx_graph::{Arg, NodeId};
+use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::PyModule;
 use tensor_meta::Inferred;
@@ -150,6 +151,10 @@ impl<'py> Tx<'py> {
     pub(super) fn enter_levels(&mut self, sized: Option<&SizedFakes>) -> PyResult<()> {
         if self.st.levels.entered.is_empty() {
             return Ok(());
+        }
+        let dual = self.st.levels.dual.as_ref();
+        if dual.is_some_and(|level| !level.is_entered()) {
+            return Err(PyRuntimeError::new_err("a level that was left"));
         }
         let functorch = functorch(self)?;
         for level in self.st.levels.entered.clone() {
