@@ -155,8 +155,16 @@ impl Emitter<'_, '_> {
 
     /// # Errors
     /// A break for a view that was made while autograd was off, of what requires gradients: it is a leaf with a
-    /// gradient of its own, which a compiler does not make.
+    /// gradient of its own, which a compiler does not make. The same for a tensor that was made inside a transform.
     pub(crate) fn check_given_out(&mut self, t: &TensorVar) -> R<()> {
+        if self.tx.state().levels.shadows.contains_key(&t.node.0) {
+            let stop = Stop::brk(
+                "Tensor made inside a transform of torch.func is needed outside of it",
+                "It holds what autograd recorded inside the transform, which a graph does not give out. What `vjp` gives to compute gradients with needs such tensors.",
+                "Return such tensors from the function that is transformed, and call what `vjp` gives inside of the compiled function, without a graph break before.",
+            );
+            return Err(stop.or_retreat(Retreat::Private));
+        }
         let meta = self.tx.state().effects.meta(t);
         let is_own_leaf = t.input.is_none() && meta.requires_grad && meta.is_leaf;
         match is_own_leaf {

@@ -26,6 +26,8 @@ use crate::vmap::{
 
 const TRANSFORMS: &str = names::EAGER_TRANSFORMS;
 const FUNCTORCH: &str = names::TORCH_C_FUNCTORCH;
+/// It gives a function that needs tensors from inside.
+const VJP: &str = "_vjp_with_argnums";
 const PREDISPATCH: &str = names::PREDISPATCH;
 const AUTOGRAD: &str = names::TORCH_C_AUTOGRAD;
 
@@ -34,7 +36,7 @@ pub(crate) const RULES: RuleList = &[
         TRANSFORMS,
         &[
             ("grad_and_value_impl", whole as Rule),
-            ("_vjp_with_argnums", whole),
+            (VJP, whole),
             ("_jvp_with_argnums", whole),
             ("_set_tensor_requires_grad", make_leaf),
             ("_autograd_grad", gradients),
@@ -89,6 +91,9 @@ fn whole(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
         return Err(Stop::unsupported(format!(
             "{name} while an output of tensors waits, or in inference mode"
         )));
+    }
+    if name == VJP && tx.st.levels.whole == 0 {
+        tx.mark_place();
     }
     let f = tx.py.import(TRANSFORMS)?.getattr(name)?;
     let callee = tx.existing_callee(&f, None)?;
@@ -231,6 +236,11 @@ fn gradients(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     let f = function(tx, TRANSFORMS, name)?;
     let callee = Callee::Function(&f.function, &f.path, None);
     let node_args = tx.node_args(&args)?;
+    let wanted = node_args.pos.get(1);
+    if !wanted.is_some_and(|wanted| all_shadowed(tx, wanted)) {
+        // What autograd has recorded outside of the graph.
+        return Err(tx.skipped(f.function.bind(tx.py)));
+    }
     // The shadows may be asked again.
     let mut asked = node_args.clone();
     const KEEPS: &str = "retain_graph";
@@ -247,6 +257,14 @@ fn gradients(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     let made = tx.emit_inferred(&callee, node_args, inferred, &args)?;
     tx.keep_shadow(&made, out.bind(tx.py))?;
     value(made)
+}
+
+fn all_shadowed(tx: &Tx<'_>, arg: &Arg) -> bool {
+    match arg {
+        Arg::Node(node) => tx.st.levels.shadows.contains_key(&node.0),
+        Arg::List(items) | Arg::Tuple(items) => items.iter().all(|i| all_shadowed(tx, i)),
+        _ => false,
+    }
 }
 
 fn allow_leaves(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {

@@ -56,7 +56,8 @@ impl<'py> Tx<'py> {
         self.handle(&object.clone().unbind());
     }
 
-    fn mark_place(&mut self) {
+    /// Remembers where the first of what is kept inside is made.
+    pub fn mark_place(&mut self) {
         if self.ways.first_private.is_none() {
             self.ways.first_private = self.ways.place();
         }
