@@ -264,6 +264,15 @@ fn blocked(depth: u32, what: &str) -> Stop {
     }
 }
 
+fn open_dual_level() -> Stop {
+    let stop = Stop::brk(
+        "Level of forward-mode differentiation that the graph does not leave",
+        "Tangents exist only while the level is entered, and a compiler's graph gives out none. So the level is entered in eager mode.",
+        "Move what breaks the graph out of `with torch.autograd.forward_ad.dual_level()`.",
+    );
+    stop.or_retreat(Retreat::Private)
+}
+
 fn nested_call(f: &Frame) -> Stop {
     let stop = Stop::brk(
         "Graph break in a function that an operation calls",
@@ -286,6 +295,9 @@ fn nested_call(f: &Frame) -> Stop {
 /// defects.
 pub fn finish(tx: Finished<'_, '_>, finish: Finish, env: &mut dyn OutputEnv) -> R<Residual> {
     let py = tx.py;
+    if tx.state().levels.dual.is_some() {
+        return Err(open_dual_level());
+    }
     let root = root_frame(&tx);
     let code = root.code.clone();
     let mut g = Emitter::new(tx, code.clone(), root.globals.dict.clone());

@@ -408,9 +408,10 @@ fn is_skipped<'py>(tx: &Tx<'py>, f: &Bound<'py, PyAny>, named: &Named) -> R<bool
         || module == "torch.autograd.grad_mode"
         || module == "torch.cuda.amp.autocast_mode"
         // The program's own use of it may end behind a break.
+        || module == names::FORWARD_AD
         || tx.st.levels.whole > 0
-            && (module == names::FORWARD_AD
-                || module == "torch.autograd.graph" && name == "disable_saved_tensors_hooks")
+            && module == "torch.autograd.graph"
+            && name == "disable_saved_tensors_hooks"
         || module == "torch.autograd.profiler" && name == "__init__"
         || module == names::DYNAMO_EXTERNAL_UTILS
             && qualname().starts_with("wrap_dunder_call_ctx_manager")

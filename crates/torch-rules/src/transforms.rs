@@ -140,19 +140,24 @@ fn leave(tx: &mut Tx<'_>, module: &str, name: &'static str) -> Given {
 
 /// The level is entered for real, until the translation leaves it: tangents are kept by it.
 fn enter_dual(tx: &mut Tx<'_>, name: &'static str, _: Args) -> Given {
-    if tx.st.levels.whole == 0 || tx.st.levels.dual.is_some() {
-        return Err(Stop::unsupported("a level of forward mode by itself"));
+    if tx.st.effects.shows_tensors || tx.so_far().inference_now() {
+        return Err(Stop::unsupported(format!(
+            "{name} while an output of tensors waits, or in inference mode"
+        )));
     }
-    function(tx, PREDISPATCH, name)?.node(tx, Vec::new(), true)?;
     let torch_c = tx.py.import(names::TORCH_C)?;
-    let level: i64 = torch_c.call_method0(name)?.extract()?;
     let named = PyDict::new(tx.py);
-    named.set_item("level", level)?;
+    named.set_item("level", 0)?;
     let leave = torch_c.getattr(names::DUAL_LEVEL[1])?;
     let partial = tx.py.import("functools")?.getattr("partial")?;
     let leave = partial.call((leave,), Some(&named))?;
+    if torch_c.call_method0(name).is_err() {
+        return Err(Stop::unsupported("a level of forward mode within another"));
+    }
+    tx.mark_place();
     tx.st.levels.dual = Some(DualLevel::entered(leave.unbind()));
-    value(tx.int(level))
+    function(tx, PREDISPATCH, name)?.node(tx, Vec::new(), true)?;
+    value(tx.int(0))
 }
 
 fn leave_dual(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
@@ -164,12 +169,16 @@ fn leave_dual(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     if let Some(level) = tx.st.levels.dual.take() {
         level.leave(tx.py)?;
     }
+    outside_of_all(tx)?;
     value(tx.none())
 }
 
-/// An operation as any other.
+/// An operation as any other, in a level that the graph has entered.
 fn operation(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     let f = function(tx, PREDISPATCH, name)?;
+    if tx.st.levels.dual.is_none() {
+        return Err(tx.skipped(f.function.bind(tx.py)));
+    }
     let callee = Callee::Function(&f.function, &f.path, None);
     value(tx.emit(&callee, &args)?)
 }

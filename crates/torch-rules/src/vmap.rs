@@ -184,7 +184,7 @@ pub(crate) fn unwrapped(tx: &Tx<'_>, made: Var, fake: &Obj) -> Var {
 
 /// Behind the outermost level only shadows matter that gradients are still computed with.
 pub(crate) fn outside_of_all(tx: &mut Tx<'_>) -> R<()> {
-    if !tx.st.levels.entered.is_empty() {
+    if tx.st.levels.is_active() {
         return Ok(());
     }
     let records = functorch(tx)?.getattr("is_gradtrackingtensor")?;

@@ -183,12 +183,12 @@ pub struct Levels {
 impl Levels {
     /// Whether the program is in a `vmap` or another transform.
     pub fn is_active(&self) -> bool {
-        !self.entered.is_empty()
+        !self.entered.is_empty() || self.dual.is_some()
     }
 
     /// Whether the program is in a level that records derivatives: what an operation gives is of the level.
     pub fn records(&self) -> bool {
         let mut levels = self.entered.iter();
-        levels.any(|l| matches!(l.kind, LevelKind::Derivative(_)))
+        self.dual.is_some() || levels.any(|l| matches!(l.kind, LevelKind::Derivative(_)))
     }
 }

@@ -78,7 +78,8 @@ impl<'py> Tx<'py> {
         let items: Vec<Var> = match made {
             Var::Tensor(t) => {
                 let is_wrapped = functorch(self)?.call_method1(IS_WRAPPED, (out,))?;
-                match is_wrapped.is_truthy()? {
+                // A tangent is the tensor's own.
+                match self.st.levels.dual.is_some() || is_wrapped.is_truthy()? {
                     true => self.st.levels.shadows.insert(t.node.0, out.clone().unbind()),
                     false => self.st.levels.shadows.remove(&t.node.0),
                 };
@@ -149,12 +150,12 @@ impl<'py> Tx<'py> {
 
     /// Enters the levels for real, so that an operation can be run on shadows.
     pub(super) fn enter_levels(&mut self, sized: Option<&SizedFakes>) -> PyResult<()> {
-        if self.st.levels.entered.is_empty() {
-            return Ok(());
-        }
         let dual = self.st.levels.dual.as_ref();
         if dual.is_some_and(|level| !level.is_entered()) {
             return Err(PyRuntimeError::new_err("a level that was left"));
+        }
+        if self.st.levels.entered.is_empty() {
+            return Ok(());
         }
         let functorch = functorch(self)?;
         for level in self.st.levels.entered.clone() {
