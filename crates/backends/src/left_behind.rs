@@ -12,8 +12,8 @@ use pyo3::intern;
 use pyo3::prelude::*;
 
 use torch_abi::contexts::flag_setter;
-use torch_abi::names::{AUTOGRAD_C, ENTER_AUTOCAST, SAVED_HOOKS};
 use torch_abi::names::levels::{DEPTH, LEAVE_TO};
+use torch_abi::names::{AUTOGRAD_C, ENTER_AUTOCAST, SAVED_HOOKS};
 
 use crate::contexts::{changes_context, flag_set};
 use crate::names;

@@ -8,7 +8,6 @@
 //! Invariant: a level is captured as a whole or not at all.
 
 use fx_graph::Arg;
-use translator::torch_ops::args::MetaArg;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use torch_abi::names;
@@ -16,13 +15,12 @@ use torch_abi::names::levels::{ALLOW_LEAVES, ALLOWS_LEAVES};
 use translator::rules::{Given, Rule, RuleList, value};
 use translator::state::OnReturn;
 use translator::stop::Stop;
+use translator::torch_ops::args::MetaArg;
 use translator::torch_ops::emit::Callee;
 use translator::tx::{Args, Flow, Tx};
 use variables::contexts::DualLevel;
 
-use crate::vmap::{
-    call_wrapping, function, keep_wrapped, level_node, outside_of_all, unwrapped,
-};
+use crate::vmap::{call_wrapping, function, keep_wrapped, level_node, outside_of_all, unwrapped};
 
 const TRANSFORMS: &str = names::EAGER_TRANSFORMS;
 const FUNCTORCH: &str = names::TORCH_C_FUNCTORCH;

@@ -114,7 +114,10 @@ impl<'py> Tx<'py> {
         };
         let (name, out) = args.kw.remove(at);
         let out = self.realize(&out)?;
-        let (Var::Tensor(t), true) = (&out, !self.st.effects.shows_tensors && !self.st.levels.records()) else {
+        let (Var::Tensor(t), true) = (
+            &out,
+            !self.st.effects.shows_tensors && !self.st.levels.records(),
+        ) else {
             return Err(unfit());
         };
         let mut node_args = self.node_args(&args)?;

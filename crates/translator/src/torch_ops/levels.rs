@@ -15,16 +15,18 @@ use pyo3::prelude::*;
 use pyo3::types::PyModule;
 use tensor_meta::Inferred;
 use torch_abi::names;
-use torch_abi::names::levels::{ALLOW_LEAVES, ALLOWS_LEAVES, ENTER_BATCH, IS_WRAPPED, LEAVE_BATCH, POP, PUSH};
+use torch_abi::names::levels::{
+    ALLOW_LEAVES, ALLOWS_LEAVES, ENTER_BATCH, IS_WRAPPED, LEAVE_BATCH, POP, PUSH,
+};
 use variables::contexts::{Level, LevelKind};
 use variables::{Body, Var};
 
 use super::args::NodeArgs;
-use operations::callee::has_tensor;
 use super::emit::Callee;
 use super::sized_fakes::SizedFakes;
 use crate::stop::R;
 use crate::tx::{Args, Tx};
+use operations::callee::has_tensor;
 
 /// The module of torch that enters and leaves levels.
 ///
@@ -80,7 +82,11 @@ impl<'py> Tx<'py> {
                 let is_wrapped = functorch(self)?.call_method1(IS_WRAPPED, (out,))?;
                 // A tangent is the tensor's own.
                 match self.st.levels.dual.is_some() || is_wrapped.is_truthy()? {
-                    true => self.st.levels.shadows.insert(t.node.0, out.clone().unbind()),
+                    true => self
+                        .st
+                        .levels
+                        .shadows
+                        .insert(t.node.0, out.clone().unbind()),
                     false => self.st.levels.shadows.remove(&t.node.0),
                 };
                 return Ok(());
