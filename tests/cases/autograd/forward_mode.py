@@ -1,10 +1,9 @@
-"""Tensors with tangents of forward mode keep them: compiled code would drop them."""
+"""A level of forward mode is in the graph, with what becomes of tangents in it."""
 
 import torch
 from torch.autograd import forward_ad
 
-GRAPHS = 2
-REFERENCE_GRAPHS = 1
+GRAPHS = 1
 SNAPSHOT = False
 ALONE = True
 
@@ -21,7 +20,14 @@ def along(x, tangent):
 def fn(x):
     outside = squared(x)
     primal, tangent = along(x + 1, x * 5)
-    return outside, primal, tangent, forward_ad._current_level
+    written = torch.zeros(3)
+    with forward_ad.dual_level():
+        dual = forward_ad.make_dual(x, primal)
+        written.add_(dual).mul_(2)
+        inside = forward_ad.unpack_dual(written).tangent
+        none = forward_ad.unpack_dual(x * 2).tangent
+    behind = forward_ad.unpack_dual(dual * 3)
+    return outside, primal, tangent, inside, none, tuple(behind), forward_ad._current_level
 
 
 def inputs():
