@@ -17,18 +17,12 @@ pub fn may_write(callee: &Callee<'_>, args: &Args, inferred: &Inferred) -> bool 
     if traits.any(Does::WRITES) {
         return true;
     }
-    if args
-        .kw
-        .iter()
-        .any(|(n, _)| matches!(&**n, "inplace" | "out"))
-    {
+    if args.named("out").is_some() || args.named("inplace").is_some_and(|v| !is_off(v)) {
         return true;
     }
     if let Some((position, name)) = traits.writes_unless {
         let flag = args.named(name).or(args.pos.get(position));
-        return Python::attach(
-            |py| !matches!(flag, Some(Var::Const(o)) if o.bind(py).is_truthy().is_ok_and(|t| !t)),
-        );
+        return !flag.is_some_and(is_off);
     }
     let known = match callee {
         Callee::Function(_, path, _) => {
@@ -41,9 +35,25 @@ pub fn may_write(callee: &Callee<'_>, args: &Args, inferred: &Inferred) -> bool 
     if !known {
         return true;
     }
-    let may_give_self = matches!(callee, Callee::Method(_)) && traits.any(Does::MAY_GIVE_SELF);
+    let may_give_self = traits.any(Does::MAY_GIVE_SELF)
+        && match callee {
+            Callee::Method(_) => true,
+            // Those that take `inplace`, as the last one.
+            Callee::Function(..) => {
+                traits.draws_unless.is_some() && args.pos.get(3).is_none_or(is_off)
+            }
+        };
     matches!(inferred, Inferred::None) && !traits.any(Does::CHECKS)
         || matches!(inferred, Inferred::Tensor(t) if t.alias == Alias::Identity) && !may_give_self
+}
+
+/// Whether an argument is a constant that is off. A bool of the program's is one: the node has it as its own.
+fn is_off(v: &Var) -> bool {
+    Python::attach(|py| match v {
+        Var::Const(o) => o.bind(py).is_truthy().is_ok_and(|on| !on),
+        Var::Lazy(l) => (l.obj.bind(py).cast_exact::<PyBool>()).is_ok_and(|on| !on.is_true()),
+        _ => false,
+    })
 }
 
 /// What a tensor is a view of.
@@ -149,14 +159,17 @@ impl SoFar<'_, '_> {
 
     /// Whether an operation that can draw random numbers may do so with these arguments.
     fn trains(&self, callee: &Callee<'_>, args: &Args) -> bool {
-        let is_off =
-            |v: &Var| matches!(v, Var::Const(o) if o.bind(self.py).is_truthy().is_ok_and(|t| !t));
-        match callee.traits().draws_if {
+        let traits = callee.traits();
+        match traits.draws_if {
             Some((position, name)) => {
                 let dropout = args.named(name).or(args.pos.get(position));
                 dropout.is_some_and(|v| !is_off(v))
             }
-            None => !args.named("training").is_some_and(is_off),
+            None => {
+                let (position, name) = traits.draws_unless.unwrap_or((usize::MAX, "training"));
+                let training = args.named(name).or(args.pos.get(position));
+                !training.is_some_and(is_off)
+            }
         }
     }
 

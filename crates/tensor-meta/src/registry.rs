@@ -160,6 +160,12 @@ impl Entry {
         self
     }
 
+    /// Draws random numbers unless this argument is given and off.
+    pub const fn draws_unless(mut self, position: usize, name: &'static str) -> Entry {
+        self.traits.draws_unless = Some((position, name));
+        self
+    }
+
     /// Fills a tensor with this number.
     pub const fn fills(mut self, position: usize, name: &'static str) -> Entry {
         self.traits.fills = Some((position, name));

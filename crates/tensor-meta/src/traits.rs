@@ -197,6 +197,8 @@ pub struct Traits {
     pub on_cuda: Cast,
     /// it draws random numbers only if this argument is given and on
     pub draws_if: Option<Switch>,
+    /// it draws them unless this argument is given and off
+    pub draws_unless: Option<Switch>,
     /// it writes to more arguments than its first, unless this one is off
     pub writes_unless: Option<Switch>,
     /// it fills a tensor with this number
@@ -216,6 +218,7 @@ impl Traits {
         on_cpu: Cast::None,
         on_cuda: Cast::None,
         draws_if: None,
+        draws_unless: None,
         writes_unless: None,
         fills: None,
         scales: None,

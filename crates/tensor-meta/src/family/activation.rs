@@ -10,7 +10,7 @@ use crate::iterator::{is_dense, preserved_strides};
 use crate::registry::{Entry, rule};
 use crate::size::Size;
 use crate::traits::Cast;
-use crate::traits::facts::{CONVERTS_NUMBERS, DRAWS, NEVER_RAISES};
+use crate::traits::facts::{CONVERTS_NUMBERS, DRAWS, MAY_GIVE_SELF, NEVER_RAISES};
 use crate::types::{DType, TensorMeta, Value, contiguous_strides};
 
 /// The layout of a unary elementwise op on `x`.
@@ -243,11 +243,13 @@ pub(crate) fn entries(out: &mut Vec<Entry>) {
             .does(NEVER_RAISES)
             .cast_on(Cast::None, Cast::NotDescribed),
         rule("dropout", "* F", "", dropout)
-            .does(NEVER_RAISES | DRAWS)
+            .does(NEVER_RAISES | DRAWS | MAY_GIVE_SELF)
+            .draws_unless(2, "training")
             .inplace("", "")
             .switch(3),
         rule("dropout2d", "F torch.feature_dropout", "", feature_dropout)
-            .does(DRAWS)
+            .does(DRAWS | MAY_GIVE_SELF)
+            .draws_unless(2, "training")
             .switch(3),
         rule(
             "alpha_dropout",
@@ -255,7 +257,8 @@ pub(crate) fn entries(out: &mut Vec<Entry>) {
             "",
             other_dropout,
         )
-        .does(DRAWS)
+        .does(DRAWS | MAY_GIVE_SELF)
+        .draws_unless(2, "training")
         .switch(3),
     ]);
 }

@@ -184,15 +184,19 @@ pub(crate) fn entries(out: &mut Vec<Entry>) {
     out.extend([
         rule("lstm", "*", "", lstm)
             .does(DRAWS | LOOPS)
+            .draws_if(5, "dropout")
             .cast(Cast::NotDescribed),
         rule("gru", "*", "", plain)
             .does(DRAWS | LOOPS)
+            .draws_if(5, "dropout")
             .cast(Cast::NotDescribed),
         rule("rnn_tanh", "*", "", plain)
             .does(DRAWS | LOOPS)
+            .draws_if(5, "dropout")
             .cast(Cast::NotDescribed),
         rule("rnn_relu", "*", "", plain)
             .does(DRAWS | LOOPS)
+            .draws_if(5, "dropout")
             .cast(Cast::NotDescribed),
         rule("lstm_cell", "*", "", lstm_cell).cast(Cast::NotDescribed),
         rule("rnn_tanh_cell", "*", "", plain_cell).cast(Cast::NotDescribed),
