@@ -277,6 +277,30 @@ def test_hooks_of_all_modules_run_once():
     assert torch.equal(compiled(x), module(x)) and torch.equal(outer(x), module(x) + 1)
 
 
+@pytest.mark.parametrize("backend", [lambda gm, inputs: gm, lambda gm, inputs: gm.forward])
+def test_hooks_of_all_modules_are_not_for_graphs(backend):
+    """A graph is a module that the program has not made."""
+    module, x = torch.nn.Linear(2, 2), torch.randn(3, 2)
+    compiled = ferrodyn.compile(module, backend=backend)
+    hooks = torch.nn.modules.module
+    called = []
+
+    def before(module, args):
+        called.append(type(module))
+        return (args[0] + 1,)
+
+    handles = [
+        hooks.register_module_forward_pre_hook(before),
+        hooks.register_module_forward_hook(lambda module, args, result: result * 2),
+    ]
+    try:
+        expected, given = module(x), compiled(x)
+    finally:
+        for handle in handles:
+            handle.remove()
+    assert torch.equal(given, expected) and called == [torch.nn.Linear] * 2
+
+
 def test_parameters_are_swapped_by_a_conversion(monkeypatch):
     """torch swaps no tensors to which there are weak references."""
     monkeypatch.setattr(torch.__future__, "_swap_module_params_on_conversion", True)

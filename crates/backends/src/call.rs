@@ -333,12 +333,16 @@ fn real_forward<'py>(gm: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
 }
 
 /// A bound `forward` of a lazy module goes through a hop on each call; this is the method behind it.
-/// The code of a lazy module that is itself the result is generated.
+/// So it is for a lazy module that is itself the result: hooks that the program has registered for all modules are not
+/// for its graphs.
 fn without_lazy_hop(callable: Bound<'_, PyAny>) -> PyResult<Bound<'_, PyAny>> {
     let py = callable.py();
     if callable.is_instance(crate::fx::fx(py)?.lazy_module_class.bind(py))? {
-        real_forward(&callable)?;
-        return Ok(callable);
+        let forward = real_forward(&callable)?;
+        return Ok(match has_hooks(&callable)? {
+            true => callable,
+            false => forward,
+        });
     }
     let Some(owner) = callable.getattr_opt(intern!(py, "__self__"))? else {
         return Ok(callable);

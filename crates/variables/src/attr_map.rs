@@ -68,6 +68,17 @@ impl AttrMap {
         }
     }
 
+    /// The name is there no longer.
+    pub fn remove(&mut self, name: &str) {
+        match &mut self.repr {
+            Repr::Empty => {}
+            Repr::Small(pairs) => Rc::make_mut(pairs).retain(|pair| *pair.0 != *name),
+            Repr::Large(map) => {
+                map.remove(name);
+            }
+        }
+    }
+
     /// Number of names.
     pub fn len(&self) -> usize {
         match &self.repr {
@@ -133,5 +144,19 @@ mod tests {
         map.insert(name(1), None);
         assert!(matches!(map.get("a1"), Some(None)));
         assert!(matches!(map.get("a2"), Some(Some(Var::Null))));
+    }
+
+    #[test]
+    fn what_is_removed_is_gone() {
+        for n in [3, SMALL + 3] {
+            let mut map = AttrMap::new();
+            for i in 0..n {
+                map.insert(name(i), None);
+            }
+            let before = map.clone();
+            map.remove("a1");
+            assert!(!map.contains_key("a1") && map.contains_key("a2"));
+            assert_eq!((map.len(), before.len()), (n - 1, n));
+        }
     }
 }

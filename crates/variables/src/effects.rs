@@ -256,6 +256,19 @@ impl Effects {
         self.get_mut(id).write_attr(name, value);
     }
 
+    /// What was written to an attribute is not to be written after all.
+    pub fn forget_attr(&mut self, id: ObjId, name: &Arc<str>) {
+        let state = self.get_mut(id);
+        state.attrs.remove(name);
+        for names in [
+            &mut state.attr_order,
+            &mut state.rewritten,
+            &mut state.moved,
+        ] {
+            names.retain(|other| other != name);
+        }
+    }
+
     /// Whether the residual code has anything to replay.
     pub fn any(&self) -> bool {
         self.any_outside() || !self.calls.is_empty()

@@ -4,6 +4,7 @@ import torch
 
 GRAPHS = 1
 REFERENCE_GRAPHS = 2
+SNAPSHOT = False
 
 
 class Slotted:

@@ -4,14 +4,27 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use guards::{GuardKind, Source, SourceId};
+use pyo3::exceptions::PyAttributeError;
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::PyType;
+use pyo3::types::{PyDict, PyTuple, PyType};
 use variables::{Body, Obj, ObjId, Origin, Var};
 
 use crate::raw::type_lookup;
 use crate::stop::{R, Stop};
 use crate::tx::{Flow, Tx};
+
+/// What was asked of a slot in vain.
+#[derive(Clone, Copy)]
+pub(crate) enum Slot {
+    /// It holds nothing.
+    Read,
+    /// It holds nothing, and was deleted.
+    Deleted,
+    /// There is none to write to, and no dictionary either.
+    Missing,
+}
+
 impl<'py> Tx<'py> {
     /// The dictionary in which a `threading.local` keeps the attributes that this thread sees; `None` for any other
     /// object, also for one of a subclass: its `__init__` fills it where a thread first meets it.
@@ -35,7 +48,7 @@ impl<'py> Tx<'py> {
             if let Some(written) = self.obj(*id).attrs.get(name).cloned() {
                 return match written {
                     Some(v) => Ok(Flow::Value(v)),
-                    None => Err(self.no_attribute(class, name)),
+                    None => Err(self.refused_by_slot(class, name, Slot::Read)?),
                 };
             }
             if &**name == "__dict__" {
@@ -47,7 +60,9 @@ impl<'py> Tx<'py> {
             let Origin::Source { obj: real, source } = self.obj(*id).origin.clone() else {
                 return self.new_object_c_attr(*id, class, name);
             };
-            if self.obj(*id).body_dirty {
+            // How long a deque may get never changes.
+            let is_constant = || &**name == "maxlen" && self.is_subtype(class, &self.known.deque);
+            if self.obj(*id).body_dirty && !is_constant() {
                 return Err(Stop::unsupported(format!(
                     "attribute {name} of a changed {}",
                     self.describe(obj)
@@ -126,7 +141,7 @@ impl<'py> Tx<'py> {
                 }
                 None => self.from_const(v)?,
             })),
-            Err(_) => {
+            Err(error) => {
                 if let Some(base) = source {
                     self.guard(
                         base,
@@ -135,6 +150,10 @@ impl<'py> Tx<'py> {
                             present: false,
                         },
                     );
+                }
+                if error.is_instance_of::<PyAttributeError>(self.py) {
+                    let text = error.value(self.py).str()?.to_string();
+                    return Err(self.raise("AttributeError", &text));
                 }
                 Err(self.no_attribute(class, name))
             }
@@ -196,7 +215,41 @@ impl<'py> Tx<'py> {
                 "attribute {name} of an exception made while tracing"
             ))),
             ("__weakref__", _) => Err(Stop::unsupported(format!("attribute {name}"))),
-            _ => Err(self.no_attribute(class, name)),
+            _ => Err(self.refused_by_slot(class, name, Slot::Read)?),
+        }
+    }
+
+    /// The `AttributeError` of a slot that holds nothing, or of an object with no place for an attribute. Versions of
+    /// Python say it in different words, so an object of an empty class with this class's name is asked.
+    pub(crate) fn refused_by_slot(&mut self, class: &Obj, name: &str, asked: Slot) -> R<Stop> {
+        let py = self.py;
+        let of_class = |what: &str| {
+            let metaclass = py.get_type::<PyType>();
+            metaclass.call_method1("__getattribute__", (class, what))
+        };
+        let slots = match asked {
+            Slot::Missing => PyTuple::empty(py),
+            Slot::Read | Slot::Deleted => PyTuple::new(py, [name])?,
+        };
+        let body = PyDict::new(py);
+        body.set_item("__slots__", slots)?;
+        for what in ["__module__", "__qualname__"] {
+            body.set_item(what, of_class(what)?)?;
+        }
+        let (named, no_bases) = (of_class("__name__")?, PyTuple::empty(py));
+        let stand_in = py.get_type::<PyType>().call1((named, no_bases, body))?;
+        let object = stand_in.call0()?;
+        let refused = match asked {
+            Slot::Read => object.getattr(name).map(drop),
+            Slot::Deleted => object.delattr(name),
+            Slot::Missing => object.setattr(name, py.None()),
+        };
+        match refused {
+            Ok(()) => Err(Stop::Internal(format!("a slot {name} that is empty"))),
+            Err(error) => {
+                let text = error.value(py).str()?.to_string();
+                Ok(self.raise("AttributeError", &text))
+            }
         }
     }
 

@@ -1,5 +1,6 @@
 //! Writing and deleting attributes.
 
+use super::native::Slot;
 use super::{Descriptor, is_heap_type};
 use crate::raw::{instance_dict, type_lookup};
 use crate::stop::{R, Stop};
@@ -263,17 +264,23 @@ impl<'py> Tx<'py> {
                 Descriptor::Member | Descriptor::GetSet => {
                     self.writable(&d, class, name, value.as_ref())?;
                     let state = self.obj(id);
-                    if value.is_none()
-                        && matches!(state.origin, Origin::Source { .. })
-                        && state.attrs.contains_key(name)
-                    {
-                        // Whether it was set before nobody has asked.
-                        return Err(Stop::unsupported(format!("deleting {name}, set before")));
+                    let (origin, written) = (state.origin.clone(), state.attrs.get(name).cloned());
+                    if value.is_none() {
+                        let has_it = self.c_attr(&Var::Obj(id), class, name);
+                        if let Err(Stop::Raise(_)) = has_it {
+                            return Err(self.refused_by_slot(class, name, Slot::Deleted)?);
+                        }
                     }
                     if value.is_none()
-                        && matches!(self.c_attr(&Var::Obj(id), class, name), Err(Stop::Raise(_)))
+                        && let (Origin::Source { obj, source }, Some(Some(_))) = (origin, written)
+                        && let Err(stop) = self.real_attr(&obj, Some(source), class, name)
                     {
-                        return Err(self.raise("AttributeError", name));
+                        // It was empty before it was set, so there is nothing to write.
+                        let Stop::Raise(_) = stop else {
+                            return Err(stop);
+                        };
+                        self.st.effects.forget_attr(id, name);
+                        return Ok(done);
                     }
                     self.st.effects.write_attr(id, name, value);
                     return Ok(done);
@@ -292,11 +299,7 @@ impl<'py> Tx<'py> {
                     let text = format!("'{class}' object attribute '{name}' is read-only");
                     self.raise("AttributeError", &text)
                 }
-                // Versions of Python say it in different words.
-                None => Stop::unsupported(format!(
-                    "attribute {name} of {}, which has no place for it",
-                    self.class_name(class)
-                )),
+                None => self.refused_by_slot(class, name, Slot::Missing)?,
             });
         }
         if value.is_none() {
