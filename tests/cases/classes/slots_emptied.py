@@ -1,4 +1,4 @@
-"""A slot that is set and deleted again, and what Python says of a slot that holds nothing or is not there."""
+"""A slot that is set and deleted again, and the errors of slots that are empty or missing."""
 
 import torch
 
