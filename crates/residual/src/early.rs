@@ -44,11 +44,36 @@ impl Emitter<'_, '_> {
         Ok(())
     }
 
-    /// Puts generators back to where they were before the calls.
+    /// Keeps the state of torch's random generator of the CPU, from which a compiler's graph draws.
+    ///
+    /// # Errors
+    /// Where torch has no such function.
+    pub(crate) fn keep_torch_random_state(&mut self) -> R<()> {
+        self.torch_random("get_rng_state")?;
+        self.asm.call(0);
+        let local = self.asm.tmp("___torch_random_state");
+        self.asm.store_fast(local);
+        self.torch_random_state = Some(local);
+        Ok(())
+    }
+
+    fn torch_random(&mut self, name: &str) -> R<()> {
+        let random = self.tx.py.import("torch.random")?;
+        self.asm.callee(&random.getattr(name)?.unbind());
+        Ok(())
+    }
+
+    /// Puts generators back to where they were before the calls, and before the graph.
     ///
     /// # Errors
     /// As [`Emitter::load_source`].
     pub(crate) fn take_draws_back(&mut self) -> R<()> {
+        if let Some(local) = self.torch_random_state {
+            self.torch_random("set_rng_state")?;
+            self.asm.load_fast(local);
+            self.asm.call(1);
+            self.asm.op(Op::PopTop);
+        }
         // Two draws may be from one generator without that being known: the first state comes last.
         for (i, local) in self.generator_states.clone().into_iter().rev() {
             let call = self.tx.state().effects.early[i].clone();

@@ -74,6 +74,8 @@ pub struct Emitter<'a, 'py> {
     pub(crate) early_values: Vec<LocalIdx>,
     /// locals of the states that generators had before, by the index of a call of each
     pub(crate) generator_states: Vec<(usize, LocalIdx)>,
+    /// torch's random state from before the graph
+    pub(crate) torch_random_state: Option<LocalIdx>,
     classes: Option<FxHashMap<SourceId, Obj>>,
     bound: FxHashMap<NodeId, Obj>,
     path: Vec<Ident>,
@@ -124,6 +126,7 @@ impl<'a, 'py> Emitter<'a, 'py> {
             held: Default::default(),
             early_values: Vec::new(),
             generator_states: Vec::new(),
+            torch_random_state: None,
             classes: None,
             bound,
             path: Vec::new(),

@@ -347,7 +347,8 @@ pub fn finish(tx: Finished<'_, '_>, finish: Finish, env: &mut dyn OutputEnv) -> 
         g.asm.body.emit_at(instr.op.clone(), instr.loc);
     }
     let may_raise = compiled.is_some() && raising::may_raise(g.tx.graph(), autocast);
-    let can_run_again = may_raise && raising::can_all_run_again(g.tx.graph());
+    let draws_back = draws_back(&g);
+    let can_run_again = may_raise && (draws_back || raising::can_all_run_again(g.tx.graph()));
     for input in compiled.iter().flat_map(|c| &c.inputs) {
         if let CallInput::Float(f) = input {
             g.register_float(&f.float.expr);
@@ -362,6 +363,9 @@ pub fn finish(tx: Finished<'_, '_>, finish: Finish, env: &mut dyn OutputEnv) -> 
     let mut skip = 0;
     let mut called = 0..0;
     if let Some(c) = &compiled {
+        if may_raise && draws_back {
+            g.keep_torch_random_state()?;
+        }
         names.push((c.callee().clone(), c.callee_name()));
         (called, skip) = call_graph(&mut g, c, &post)?;
         set_flags(&mut g)?;
@@ -406,6 +410,15 @@ pub fn finish(tx: Finished<'_, '_>, finish: Finish, env: &mut dyn OutputEnv) -> 
         calls_out,
         names,
     })
+}
+
+/// Whether a compiler's graph draws random numbers, which are drawn once more where it leads to a handler of the program.
+fn draws_back(g: &Emitter<'_, '_>) -> bool {
+    let graph = g.tx.graph();
+    !g.tx.runs_as_is()
+        && g.tx.state().leads_to_handler
+        && raising::draws(graph)
+        && raising::can_all_run_again_with_draws(graph)
 }
 
 /// Sets the flags of torch and the grad mode that the program has set: the graph does, but what a compiler made of it

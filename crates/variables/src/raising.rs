@@ -20,6 +20,16 @@ pub fn can_all_run_again(graph: &Graph) -> bool {
     graph.iter().all(|(_, node)| can_run_again(node))
 }
 
+/// Whether a graph can run again where the random generator of the CPU is put back to where it was.
+pub fn can_all_run_again_with_draws(graph: &Graph) -> bool {
+    !graph.iter().any(|(_, node)| runs_once(node))
+}
+
+/// Whether a node of a graph draws from the random generator of the CPU.
+pub fn draws(graph: &Graph) -> bool {
+    graph.iter().any(|(_, node)| node.draws)
+}
+
 /// Whether a node can run twice, and nothing has to be put back for it.
 pub fn can_run_again(node: &NodeData) -> bool {
     !node.draws && !runs_once(node)

@@ -51,7 +51,7 @@ impl Tx<'_> {
         }
         // What a compiler makes of a graph runs again only where all of it can.
         let compiled = !self.runs_as_is && self.nested == 0 && !self.st.levels.is_active();
-        let unseen = compiled && raising::can_all_run_again(&self.log.graph);
+        let unseen = compiled && raising::can_all_run_again_with_draws(&self.log.graph);
         if !(unseen || self.can_raise_unseen()?) {
             return Ok(None);
         }

@@ -89,7 +89,7 @@ impl Tx<'_> {
         values: (i64, i64),
     ) -> R<bool> {
         let compiled = !self.runs_as_is && self.nested == 0 && !self.st.levels.is_active();
-        let unseen = compiled && raising::can_all_run_again(&self.log.graph);
+        let unseen = compiled && raising::can_all_run_again_with_draws(&self.log.graph);
         if self.has_modes() || !(unseen || self.can_raise_unseen()?) {
             return Ok(false);
         }

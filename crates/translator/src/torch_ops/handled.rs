@@ -49,17 +49,18 @@ impl Tx<'_> {
         Ok(())
     }
 
-    /// In one that a compiler takes apart: nothing in it may run only once.
+    /// In one that a compiler takes apart: nothing in it may run only once. The residual code puts the random generator
+    /// back.
     fn leads_there_compiled(&mut self, node: NodeId) -> R<()> {
-        if self.st.leads_to_handler && !self.can_run_again(node) {
+        if self.st.leads_to_handler && self.log.graph.get(node).is_some_and(raising::runs_once) {
             return Err(Stop::brk(
                 "Operation behind a check, or one in a `try` statement, that may raise",
-                "The exception of that one has to come from its line and to reach its handler, so the graph may have to run again; this one writes to tensors of the program, or draws random numbers, which must not happen twice.",
+                "The exception of that one has to come from its line and to reach its handler, so the graph may have to run again; this one writes to tensors of the program, or draws random numbers from a generator of its own or of a GPU, which must not happen twice.",
                 "Move the operation, or what may raise, out of the compiled function.",
             ));
         }
         if self.may_raise_to_handler(node) && self.is_handled(node)? {
-            if !raising::can_all_run_again(&self.log.graph) {
+            if !raising::can_all_run_again_with_draws(&self.log.graph) {
                 return Err(behind_what_runs_once());
             }
             self.st.leads_to_handler = true;
