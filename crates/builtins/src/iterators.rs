@@ -50,7 +50,23 @@ fn enumerate(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
 }
 
 fn map(tx: &mut Tx<'_>, _: &'static str, mut args: Args) -> Given {
-    if args.pos.len() < 2 || !args.kw.is_empty() {
+    let strict = match args.take_kw("strict") {
+        Some(_) if !tx.version().map_can_be_strict() => {
+            return Err(tx.raise("TypeError", "map() takes no keyword arguments"));
+        }
+        Some(v) => tx.truth(&v)?,
+        None => false,
+    };
+    if !args.kw.is_empty() {
+        return match tx.version().map_can_be_strict() {
+            // Python says which keyword may have been meant.
+            true => Err(Stop::unsupported(
+                "map() with a keyword that it does not have",
+            )),
+            false => Err(tx.raise("TypeError", "map() takes no keyword arguments")),
+        };
+    }
+    if args.pos.len() < 2 {
         return Err(tx.raise("TypeError", "map() must have at least two arguments."));
     }
     let f = args.pos.remove(0);
@@ -59,7 +75,7 @@ fn map(tx: &mut Tx<'_>, _: &'static str, mut args: Args) -> Given {
         inner.push(tx.get_iter(v)?);
     }
     let class = tx.known.map.clone();
-    value(tx.new_iter(class, IterBody::Map(f, inner)))
+    value(tx.new_iter(class, IterBody::Map(f, inner, strict)))
 }
 
 fn filter(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {

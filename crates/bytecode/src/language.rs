@@ -77,6 +77,11 @@ impl Version {
         self < Self::V312
     }
 
+    /// Whether `map()` has a keyword `strict`. Otherwise it has no keywords.
+    pub fn map_can_be_strict(self) -> bool {
+        self >= Self::V314
+    }
+
     /// Whether `re.sub()` and the like warn where the count is given by position.
     pub fn warns_of_a_positional_count(self) -> bool {
         self >= Self::V313

@@ -39,7 +39,7 @@ pub(crate) fn values(body: &IterBody) -> Vec<Var> {
         | IterBody::Compress(a, b)
         | IterBody::DropWhile(a, b, _) => two(a, b),
         IterBody::Zip(its, _) => its.clone(),
-        IterBody::Map(f, its) => std::iter::once(f).chain(its).cloned().collect(),
+        IterBody::Map(f, its, _) => std::iter::once(f).chain(its).cloned().collect(),
         IterBody::Chain(a, b) | IterBody::Pairwise(a, b) => {
             std::iter::once(a).chain(b).cloned().collect()
         }
@@ -181,11 +181,14 @@ impl Emitter<'_, '_> {
                 let f = self.tx.known().enumerate.clone();
                 self.call_with(&f, &[it, count])?;
             }
-            IterBody::Zip(its, strict) => self.zip(its, *strict)?,
-            IterBody::Map(f, its) => {
+            IterBody::Zip(its, strict) => {
+                let zip = self.tx.known().zip.clone();
+                self.call_strictly(&zip, &its.iter().collect::<Vec<_>>(), *strict)?;
+            }
+            IterBody::Map(f, its, strict) => {
                 let map = self.tx.known().map.clone();
                 let args: Vec<&Var> = std::iter::once(f).chain(its).collect();
-                self.call_with(&map, &args)?;
+                self.call_strictly(&map, &args, *strict)?;
             }
             IterBody::Filter(f, it) => {
                 let filter = self.tx.known().filter.clone();

@@ -9,21 +9,18 @@ use variables::{Obj, Var};
 use crate::emitter::Emitter;
 
 impl Emitter<'_, '_> {
-    /// `zip`
-    pub(super) fn zip(&mut self, its: &[Var], strict: bool) -> R<()> {
-        let f = self.tx.known().zip.clone();
-        self.asm.callee(&f);
-        for it in its {
-            self.value(it)?;
+    /// `zip` or `map`, which stops with an error where one iterator ends before the others, if it is `strict`.
+    pub(super) fn call_strictly(&mut self, f: &Obj, args: &[&Var], strict: bool) -> R<()> {
+        if !strict {
+            return self.call_with(f, args);
         }
-        if strict {
-            let yes = self.tx.bool(true);
-            self.value(&yes)?;
-            self.call_kw(its.len() as u32 + 1, "strict")?;
-        } else {
-            self.asm.call(its.len() as u32);
+        self.asm.callee(f);
+        for arg in args {
+            self.value(arg)?;
         }
-        Ok(())
+        let yes = self.tx.bool(true);
+        self.value(&yes)?;
+        self.call_kw(args.len() as u32 + 1, "strict")
     }
 
     /// `chain`

@@ -118,8 +118,8 @@ pub enum IterBody {
     Enumerate(Var, Var),
     /// `zip`: inner iterators, `strict`
     Zip(Vec<Var>, bool),
-    /// `map`: function and inner iterators
-    Map(Var, Vec<Var>),
+    /// `map`: function and inner iterators, `strict` (3.14+)
+    Map(Var, Vec<Var>, bool),
     /// `filter`: function or `None`, inner iterator
     Filter(Var, Var),
     /// `itertools.chain`: outer iterator, current inner one

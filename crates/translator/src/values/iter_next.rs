@@ -108,17 +108,14 @@ impl Tx<'_> {
                 self.put(id, IterBody::Enumerate(inner, next));
                 Ok(Some(Var::tuple(vec![count, item])))
             }
-            IterBody::Zip(inner, strict) => self.advance_zip(&inner, strict),
-            IterBody::Map(f, inner) => {
-                let mut args = Vec::with_capacity(inner.len());
-                for it in &inner {
-                    match self.iter_next(it)? {
-                        Some(v) => args.push(v),
-                        None => return Ok(None),
-                    }
-                }
-                self.call_sync(&f, Args::pos(args)).map(Some)
+            IterBody::Zip(inner, _) if inner.is_empty() => Ok(None),
+            IterBody::Zip(inner, strict) => {
+                Ok(self.next_of_each("zip", &inner, strict)?.map(Var::tuple))
             }
+            IterBody::Map(f, inner, strict) => match self.next_of_each("map", &inner, strict)? {
+                Some(args) => self.call_sync(&f, Args::pos(args)).map(Some),
+                None => Ok(None),
+            },
             IterBody::Filter(f, inner) => self.advance_filter(&f, &inner, true),
             IterBody::FilterFalse(f, inner) => self.advance_filter(&f, &inner, false),
             IterBody::Chain(outer, current) => self.advance_chain(id, &outer, current),
@@ -361,7 +358,8 @@ impl Tx<'_> {
         Ok(item)
     }
 
-    fn advance_zip(&mut self, inner: &[Var], strict: bool) -> R<Option<Var>> {
+    /// An item of each iterator that `zip` or `map` was given; `None` where one ends.
+    fn next_of_each(&mut self, of: &str, inner: &[Var], strict: bool) -> R<Option<Vec<Var>>> {
         let mut out = Vec::with_capacity(inner.len());
         for (i, it) in inner.iter().enumerate() {
             match self.iter_next(it)? {
@@ -369,7 +367,7 @@ impl Tx<'_> {
                 None if !strict => return Ok(None),
                 None if i > 0 => {
                     let message = format!(
-                        "zip() argument {} is shorter than argument{}",
+                        "{of}() argument {} is shorter than argument{}",
                         i + 1,
                         ordinal_range(i)
                     );
@@ -379,7 +377,7 @@ impl Tx<'_> {
                     for (j, it) in inner.iter().enumerate().skip(1) {
                         if self.iter_next(it)?.is_some() {
                             let message = format!(
-                                "zip() argument {} is longer than argument{}",
+                                "{of}() argument {} is longer than argument{}",
                                 j + 1,
                                 ordinal_range(j)
                             );
@@ -390,7 +388,7 @@ impl Tx<'_> {
                 }
             }
         }
-        Ok((!inner.is_empty()).then(|| Var::tuple(out)))
+        Ok(Some(out))
     }
 
     fn advance_filter(&mut self, f: &Var, inner: &Var, keep: bool) -> R<Option<Var>> {
