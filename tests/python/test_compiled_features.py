@@ -91,6 +91,51 @@ def test_a_gradient_that_is_differentiated_below_a_hand_written_backend():
         torch.testing.assert_close(*grads)
 
 
+@pytest.mark.parametrize("held", ["local", "stack", "list"])
+def test_a_gradient_of_one_of_two_losses(held):
+    """What a compiler made of both is let go with the first gradient, so neither is compiled."""
+
+    def other(x, w):
+        return (x @ w).sin().sum()
+
+    def in_local(x, w):
+        kept = other(x, w)
+        (grad,) = torch.autograd.grad(x.square().sum(), x)
+        return kept, grad
+
+    def on_stack(x, w):
+        return other(x, w), torch.autograd.grad(x.square().sum(), x)[0]
+
+    def in_list(x, w):
+        kept = [other(x, w)]
+        (grad,) = torch.autograd.grad(x.square().sum(), x)
+        return kept.pop(), grad
+
+    fn = {"local": in_local, "stack": on_stack, "list": in_list}[held]
+    for backend in "aot_eager", Counting("aot_eager"):
+        found = []
+        for call in fn, ferrodyn.compile(fn, backend=backend):
+            torch.manual_seed(0)
+            x, w = (torch.randn(3, 3, requires_grad=True) for _ in range(2))
+            loss, grad = call(x, w)
+            loss.backward()
+            found.append((loss.detach(), grad, x.grad, w.grad))
+        torch.testing.assert_close(*found)
+
+
+def test_a_gradient_of_all_that_is_held():
+    def fn(x, w):
+        y = (x * w).sin()
+        scale = y.detach().sum()
+        (grad,) = torch.autograd.grad(y.sum(), x)
+        return grad * scale
+
+    backend = Counting("aot_eager")
+    x, w = (torch.randn(3, requires_grad=True) for _ in range(2))
+    torch.testing.assert_close(ferrodyn.compile(fn, backend=backend)(x, w), fn(x, w))
+    assert len(backend.graphs) == 2
+
+
 def test_floats_of_a_hand_written_backend():
     calls = [(torch.randn(4), 0.5 + i) for i in range(5)]
     assert agree(lambda x, s: x * s, Counting("aot_eager"), calls) == 2

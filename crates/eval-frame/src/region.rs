@@ -429,8 +429,9 @@ impl ThreadRegions {
         let here = stack_address();
         // An address outside of the bounds is on a stack of its own (a coroutine library): what is
         // left of it is not known, so a modest part is taken.
-        let (top, size) = stack_around(here)
-            .map_or((here, UNKNOWN), |stack| (stack.end, stack.len().min(LARGEST)));
+        let (top, size) = stack_around(here).map_or((here, UNKNOWN), |stack| {
+            (stack.end, stack.len().min(LARGEST))
+        });
         self.budget.set(size / 8);
         self.hard_floor.set(top.saturating_sub(size / 8 * 7).max(1));
         self.soft_floor
