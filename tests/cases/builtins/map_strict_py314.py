@@ -29,4 +29,3 @@ def fn(x):
 
 def inputs():
     return (torch.ones(2),)
-
