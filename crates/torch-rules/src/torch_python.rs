@@ -335,8 +335,8 @@ fn shape_as_tensor(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     };
     let torch = tx.known.torch.bind(tx.py).clone();
     let mut args = Args::pos(vec![sizes]);
-    args.kw
-        .push(("dtype".into(), Var::py(torch.getattr("int64")?.unbind())));
+    let dtype = Var::constant(torch.getattr("int64")?);
+    args.kw.push(("dtype".into(), dtype));
     tx.call(&Var::py(torch.getattr("tensor")?.unbind()), args)
         .map(Some)
 }
