@@ -72,6 +72,20 @@ pub fn call_backend(
 }
 
 impl BackendCall<'_> {
+    /// What a backend of the program's has made may run the graph node by node.
+    fn alone<'py>(
+        &self,
+        backend: &Backend,
+        result: Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        match self.graph {
+            Some((graph, _)) if !backend.is_registered() => {
+                left_behind::leaving_levels(result, graph)
+            }
+            _ => Ok(result),
+        }
+    }
+
     /// Hands a graph module and example inputs (one for each placeholder) to a backend.
     ///
     /// [`Backend::eager`] gives `gm.forward`; who still has the graph saves the module with
@@ -235,7 +249,7 @@ impl BackendCall<'_> {
             is_graph,
             callable: match own {
                 Some(function) => function,
-                None => without_lazy_hop(result)?.unbind(),
+                None => self.alone(backend, without_lazy_hop(result)?)?.unbind(),
             },
             shape_guards,
             aot_guards,

@@ -27,6 +27,7 @@ use crate::propagate::parts;
 /// A tracing context that becomes torch's own once an attribute of it is read.
 const TRACING: &std::ffi::CStr = c"
 import torch._guards as guards
+from torch._C import _functorch as functorch
 
 class LateTracingContext(guards.TracingContext):
     def __init__(self, make):
@@ -38,7 +39,15 @@ class LateTracingContext(guards.TracingContext):
             raise AttributeError(name)
         self.__class__ = guards.TracingContext
         guards.TracingContext.__init__(self, None)
-        make(self)
+        # Its tensors belong to no level that a graph has entered which is looked at while it runs.
+        levels = []
+        while functorch.peek_interpreter_stack() is not None:
+            levels.append(functorch.pop_dynamic_layer_stack())
+        try:
+            make(self)
+        finally:
+            while levels:
+                functorch.push_dynamic_layer_stack(levels.pop())
         return getattr(self, name)
 ";
 

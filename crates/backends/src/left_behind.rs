@@ -10,10 +10,13 @@ use std::collections::BTreeSet;
 use fx_graph::{Arg, Graph, NodeData};
 use pyo3::intern;
 use pyo3::prelude::*;
+use pyo3::types::{PyCFunction, PyDict, PyTuple};
 
 use torch_abi::contexts::flag_setter;
-use torch_abi::names::levels::{DEPTH, LEAVE_TO};
-use torch_abi::names::{AUTOGRAD_C, ENTER_AUTOCAST, SAVED_HOOKS};
+use torch_abi::names::levels::{LEAVE_TO, NESTING};
+use torch_abi::names::{
+    AUTOGRAD_C, CONTEXTS, DUAL_LEVEL, ENTER_AUTOCAST, PREDISPATCH, SAVED_HOOKS,
+};
 
 use crate::contexts::{changes_context, flag_set};
 use crate::names;
@@ -26,10 +29,8 @@ pub(crate) struct Before<'py> {
     keys: Bound<'py, PyAny>,
     autocast: Vec<Autocast<'py>>,
     nesting: i64,
-    /// how many levels of function transforms are entered
-    levels: i64,
-    /// the message for hooks on saved tensors, where they are refused
-    refuses_hooks: Bound<'py, PyAny>,
+    /// the levels that the graph enters
+    entered: Entered,
     /// functions that set a flag, with what it was
     flags: Vec<(&'static str, Bound<'py, PyAny>)>,
 }
@@ -80,13 +81,10 @@ impl<'py> Before<'py> {
         let keys = names::DISPATCH_KEYS.map(|name| torch_c.call_method0(name));
         let [included, excluded] = keys;
         let keys = torch_c.call_method1(names::HOLD_DISPATCH_KEYS, (included?, excluded?))?;
-        let functorch = torch_c.getattr(names::FUNCTORCH)?;
-        let autograd = torch_c.getattr(AUTOGRAD_C)?;
         let before = Before {
             autocast,
             nesting,
-            refuses_hooks: autograd.call_method0(SAVED_HOOKS[2])?,
-            levels: functorch.call_method0(DEPTH)?.extract()?,
+            entered: Entered::of(graph),
             flags,
             keys,
             torch,
@@ -138,14 +136,7 @@ impl<'py> Before<'py> {
             self.torch.call_method0("clear_autocast_cache")?;
         }
         self.put_flags_back()?;
-        let functorch = self.torch_c.getattr(names::FUNCTORCH)?;
-        functorch.call_method1(LEAVE_TO, (self.levels,))?;
-        let autograd = self.torch_c.getattr(AUTOGRAD_C)?;
-        let [refuse, allow, _] = SAVED_HOOKS;
-        match self.refuses_hooks.is_none() {
-            true => autograd.call_method0(allow)?,
-            false => autograd.call_method1(refuse, (&self.refuses_hooks,))?,
-        };
+        self.entered.leave(&self.torch_c)?;
         Ok(())
     }
 
@@ -156,6 +147,81 @@ impl<'py> Before<'py> {
         }
         Ok(())
     }
+}
+
+/// The levels of torch's function transforms that a graph enters. None of them is entered where the graph is called:
+/// inside of one, functions run in eager mode.
+#[derive(Clone, Copy, Default)]
+struct Entered {
+    /// of a transform
+    levels: bool,
+    /// the level of forward mode
+    dual: bool,
+    /// hooks on saved tensors are refused
+    refuses_hooks: bool,
+}
+
+impl Entered {
+    fn of(graph: &Graph) -> Entered {
+        let mut entered = Entered::default();
+        for (_, node) in graph.iter() {
+            let Some(function) = node.target.function() else {
+                continue;
+            };
+            if !CONTEXTS.iter().any(|(enter, _)| *function.path == **enter) {
+                continue;
+            }
+            match function.path.rsplit_once('.') {
+                Some((PREDISPATCH, name)) if name == DUAL_LEVEL[0] => entered.dual = true,
+                Some((_, name)) if name == SAVED_HOOKS[0] => entered.refuses_hooks = true,
+                Some((_, name)) if name.ends_with(NESTING) => entered.levels = true,
+                _ => {}
+            }
+        }
+        entered
+    }
+
+    fn leave(self, torch_c: &Bound<'_, PyAny>) -> PyResult<()> {
+        if self.levels {
+            let functorch = torch_c.getattr(names::FUNCTORCH)?;
+            functorch.call_method1(LEAVE_TO, (0,))?;
+        }
+        if self.refuses_hooks {
+            let autograd = torch_c.getattr(AUTOGRAD_C)?;
+            autograd.call_method0(SAVED_HOOKS[1])?;
+        }
+        if self.dual {
+            let level = PyDict::new(torch_c.py());
+            level.set_item("level", 0)?;
+            // It raises where the level was left.
+            let _ = torch_c.call_method(DUAL_LEVEL[1], (), Some(&level));
+        }
+        Ok(())
+    }
+}
+
+/// What a backend made of a graph, so that it leaves the levels which the graph enters where it raises.
+///
+/// # Errors
+/// Where Python can't make the function.
+pub(crate) fn leaving_levels<'py>(
+    callable: Bound<'py, PyAny>,
+    graph: &Graph,
+) -> PyResult<Bound<'py, PyAny>> {
+    let entered = Entered::of(graph);
+    if !(entered.levels || entered.dual || entered.refuses_hooks) {
+        return Ok(callable);
+    }
+    let py = callable.py();
+    let callable = callable.unbind();
+    let call = move |args: &Bound<'_, PyTuple>, _: Option<&Bound<'_, PyDict>>| {
+        let py = args.py();
+        callable.call1(py, args).or_else(|error| {
+            entered.leave(&py.import(names::TORCH_C)?.into_any())?;
+            Err(error)
+        })
+    };
+    Ok(PyCFunction::new_closure(py, Some(c"leaving_levels"), None, call)?.into_any())
 }
 
 /// The type of device that a node enters autocast for.

@@ -263,8 +263,8 @@ pub mod levels {
     pub const PUSH: &str = "push_dynamic_layer_stack";
     /// Takes the innermost level from the stack, and gives it.
     pub const POP: &str = "pop_dynamic_layer_stack";
-    /// How many levels are entered.
-    pub const DEPTH: &str = "get_dynamic_layer_stack_depth";
+    /// How functions that enter a level end.
+    pub const NESTING: &str = "_increment_nesting";
     /// Leaves levels until so many are left.
     pub const LEAVE_TO: &str = "pop_dynamic_layer_stack_and_undo_to_depth";
     /// Says whether tensors in a level may be told to require gradients.

@@ -8,10 +8,11 @@
 //! Invariant: a level is captured as a whole or not at all.
 
 use fx_graph::Arg;
+use guards::{ConstVal, GuardKind};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use torch_abi::names;
 use torch_abi::names::levels::{ALLOW_LEAVES, ALLOWS_LEAVES};
+use torch_abi::{TorchAbi, names};
 use translator::rules::{Given, Rule, RuleList, value};
 use translator::state::OnReturn;
 use translator::stop::Stop;
@@ -261,7 +262,8 @@ fn gradients(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
         asked.meta_kw.push((KEEPS.into(), MetaArg::Bool(true)));
     }
     let (inferred, out) = tx.infer_fake_result(&callee, &asked, "")?;
-    let made = tx.emit_inferred(&callee, node_args, inferred, &args)?;
+    // A graph that runs again records anew.
+    let made = tx.emit_inferred_as(&callee, node_args, inferred, &args, true)?;
     tx.keep_shadow(&made, out.bind(tx.py))?;
     value(made)
 }
@@ -307,11 +309,26 @@ fn hooks_message(tx: &mut Tx<'_>, name: &'static str, _: Args) -> Given {
     if let Some(message) = &tx.st.levels.refuses_hooks {
         return value(message.clone());
     }
-    let now = tx.py.import(AUTOGRAD)?.getattr(name)?.call0()?;
-    match now.is_none() {
-        true => value(tx.none()),
-        false => Err(Stop::unsupported(
-            "a transform where hooks on saved tensors are refused already",
-        )),
+    let ask = tx.py.import(AUTOGRAD)?.getattr(name)?;
+    let hooks = TorchAbi::get(tx.py).and_then(|abi| Ok(abi.saved_tensors_hooks(tx.py)?));
+    let hooks = hooks.map_err(|e| Stop::Internal(e.to_string()))?;
+    let asked = [(ask, None), (hooks, Some(ConstVal::Bool(true)))];
+    for (ask, arg) in asked {
+        let now = match &arg {
+            Some(_) => ask.call1((true,))?,
+            None => ask.call0()?,
+        };
+        if !now.is_none() {
+            return Err(Stop::unsupported(
+                "a transform where hooks on saved tensors are in force, or refused already",
+            ));
+        }
+        let func = tx.pin(&ask.unbind(), false);
+        tx.guard_ambient(GuardKind::CallMatch {
+            func,
+            args: arg.into_iter().collect(),
+            value: ConstVal::None,
+        });
     }
+    value(tx.none())
 }

@@ -163,7 +163,7 @@ pub(crate) fn call_wrapping(
     for (i, arg) in replaced {
         node_args.pos[*i] = arg.clone();
     }
-    let made = tx.emit_inferred(&callee, node_args, inferred, &args)?;
+    let made = tx.emit_inferred_as(&callee, node_args, inferred, &args, true)?;
     tx.keep_shadow(&made, out.bind(tx.py))?;
     Ok(Some((made, out)))
 }
