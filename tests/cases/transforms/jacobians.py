@@ -1,4 +1,4 @@
-"""`jvp`, `jacrev`, `jacfwd` and `hessian` are nodes."""
+"""The steps of `jvp`, `jacrev`, `jacfwd` and `hessian` are in the graph."""
 
 import torch
 from torch.func import grad, hessian, jacfwd, jacrev, jvp

@@ -1,4 +1,4 @@
-"""`vjp` is a node, and so is each call of the function that it gives."""
+"""The steps of `vjp` are in the graph, and those of each call of the function that it gives."""
 
 import torch
 from torch.func import grad, jvp, vjp
