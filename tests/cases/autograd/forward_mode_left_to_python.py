@@ -1,4 +1,4 @@
-"""A level of forward mode that a graph break is in, or that stays entered, is entered in eager mode."""
+"""A level of forward mode with a graph break inside, or that stays entered, is entered in eager mode."""
 
 import torch
 from torch.autograd import forward_ad

@@ -1,4 +1,4 @@
-"""Transforms of functions that ask what holds inside only, have effects, draw or raise: what raises is left to eager."""
+"""Functions of transforms that ask what holds inside only, write or draw; what raises runs in eager."""
 
 import torch
 from torch.func import grad, jacrev

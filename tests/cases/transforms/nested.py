@@ -1,4 +1,4 @@
-"""Transforms in transforms: levels of each kind within each other, of tensors from outside that require gradients."""
+"""Transforms in transforms: levels of each kind within each other, of tensors from outside."""
 
 import torch
 from torch.func import grad, hessian, jacfwd, jacrev, jvp, vjp, vmap
