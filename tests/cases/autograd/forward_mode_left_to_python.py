@@ -1,4 +1,4 @@
-"""A level of forward mode with a graph break inside, or that stays entered, is entered in eager mode."""
+"""Levels of forward mode with a graph break inside, or that stay entered, are entered in eager."""
 
 import torch
 from torch.autograd import forward_ad

@@ -1,4 +1,4 @@
-"""The steps of `torch.func.grad` are in the graph: of tensors from around it, nested, under `vmap`."""
+"""The steps of `grad` are in the graph: of tensors from around it, nested, under `vmap`."""
 
 import torch
 from torch.func import grad, grad_and_value, vmap

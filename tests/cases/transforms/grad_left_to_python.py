@@ -1,4 +1,4 @@
-"""Functions of transforms that ask what holds inside only, write or draw; what raises runs in eager."""
+"""Transforms of functions that ask what holds inside, write or draw; raising is left to eager."""
 
 import torch
 from torch.func import grad, jacrev
