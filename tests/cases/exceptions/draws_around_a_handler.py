@@ -1,4 +1,4 @@
-"""Random numbers in front of an operation that raises to a handler, and behind it: drawn once, the same as in eager mode."""
+"""Random numbers around an operation that raises to a handler are drawn as in eager mode."""
 
 import torch
 

@@ -1,4 +1,4 @@
-"""Dropout that is off draws nothing: behind an operation that may raise to a handler it can run again."""
+"""Dropout that is off draws nothing: behind what may raise to a handler it can run again."""
 
 import torch
 
