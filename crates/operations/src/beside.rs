@@ -204,7 +204,7 @@ impl SoFar<'_, '_> {
         // `inplace` is the last one where functions have it, and they give their argument back.
         let last = args.pos.iter().skip(1).last().filter(|_| {
             matches!(inferred, Inferred::Tensor(t) if t.alias == Alias::Identity)
-                && !traits.any(Does::MAY_GIVE_SELF)
+                && (traits.draws_unless.is_some() || !traits.any(Does::MAY_GIVE_SELF))
         });
         traits.any(Does::WRITES) || args.named("inplace").or(last).is_some_and(is_on)
     }
