@@ -139,9 +139,15 @@ pub fn apply_function(tx: &mut Tx<'_>, class: Obj, args: Args) -> R<Flow> {
     let effects = tx.st.effects.clone();
     let listed = tx.st.effects.list_changes();
     // An exception is an object of the state that is about to be left.
-    let (result, used) = crate::bodies::noting_used(tx, |tx| {
+    let (result, mut used) = crate::bodies::noting_used(tx, |tx| {
         interpret_function(tx, &class, &args, &needs, differentiable)
     });
+    // A tensor that no operation is given may still have a gradient.
+    for v in args.values() {
+        if let v @ Var::Tensor(t) = &tx.look(v)? {
+            used.entry(t.node).or_insert_with(|| v.clone());
+        }
+    }
     if let Some(outer) = &mut tx.used {
         outer.extend(used.iter().map(|(node, v)| (*node, v.clone())));
     }
