@@ -36,6 +36,11 @@ def pytest_configure(config: pytest.Config) -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
     harness.REFERENCE = config.getoption("--reference")
     harness.BACKEND = config.getoption("--backend")
+    if harness.BACKEND:
+        import torch._functorch.config
+
+        # Cases go backward from each of their results, so what AOTAutograd keeps for it has to stay.
+        torch._functorch.config.donated_buffer = False
     if device := config.getoption("--device"):
         harness.DEVICE = torch.device(device)
 

@@ -17,6 +17,7 @@ use translator::torch_ops::emit::Callee;
 use translator::tx::{Args, Flow, Tx};
 use variables::{Body, Obj, Origin, TensorVar, Var};
 
+use crate::bodies::Numbers;
 use crate::function_graphs;
 
 /// What `forward` and `backward` are given as their context while they are interpreted.
@@ -92,9 +93,26 @@ fn apply(tx: &mut Tx<'_>, _: &'static str, mut args: Args) -> Given {
 /// # Errors
 /// A break where `forward` or `backward` does more than compute with its arguments.
 pub fn apply_function(tx: &mut Tx<'_>, class: Obj, args: Args) -> R<Flow> {
+    let mut numbers = Numbers::default();
+    if let Some(made) = apply_noting(tx, &class, &args, &mut numbers)? {
+        return Ok(made);
+    }
+    // Inputs of the graph around, they are there when the methods are traced again.
+    numbers.make_inputs(tx);
+    let made = apply_noting(tx, &class, &args, &mut numbers)?;
+    made.ok_or_else(|| Stop::unsupported("numbers of a torch.autograd.Function"))
+}
+
+/// The same; `None` where a compiler needs its graphs and it was the first to use numbers: `numbers` says which.
+fn apply_noting(
+    tx: &mut Tx<'_>,
+    class: &Obj,
+    args: &Args,
+    first_used: &mut Numbers,
+) -> R<Option<Flow>> {
     let py = tx.py;
     const WHAT: &str = "torch.autograd.Function";
-    tx.not_seen_with(WHAT, &args)?;
+    tx.not_seen_with(WHAT, args)?;
     if !args.kw.is_empty() {
         return Err(Stop::unsupported(
             "torch.autograd.Function.apply with keywords",
@@ -105,11 +123,11 @@ pub fn apply_function(tx: &mut Tx<'_>, class: Obj, args: Args) -> R<Flow> {
     }
     if tx.is_allowed_in_graph(class.bind(py))? {
         // The program vouches for what its methods do.
-        let (objects, passed) = split_objects(tx, &args)?;
-        let apply = callable(py, &class, &objects)?;
-        return tx.graph_call(&apply, passed);
+        let (objects, passed) = split_objects(tx, args)?;
+        let apply = callable(py, class, &objects)?;
+        return tx.graph_call(&apply, passed).map(Some);
     }
-    let name = tx.class_name(&class);
+    let name = tx.class_name(class);
     if name == "BackwardHookFunction" {
         // Its caller looks for the very node of the autograd graph that it makes.
         return Err(Stop::unsupported("backward hooks of a module"));
@@ -126,7 +144,7 @@ pub fn apply_function(tx: &mut Tx<'_>, class: Obj, args: Args) -> R<Flow> {
         needs.push(requires);
     }
     let differentiable = tx.st.grad_enabled && needs.iter().any(|n| *n);
-    let (objects, passed) = split_objects(tx, &args)?;
+    let (objects, passed) = split_objects(tx, args)?;
     if has_numbers {
         // They are inputs of the graph before the methods use them.
         tx.node_args_with_sizes(&passed)?;
@@ -140,7 +158,7 @@ pub fn apply_function(tx: &mut Tx<'_>, class: Obj, args: Args) -> R<Flow> {
     let listed = tx.st.effects.list_changes();
     // An exception is an object of the state that is about to be left.
     let (result, mut used) = crate::bodies::noting_used(tx, |tx| {
-        interpret_function(tx, &class, &args, &needs, differentiable)
+        interpret_function(tx, class, args, &needs, differentiable)
     });
     // A tensor that no operation is given may still have a gradient.
     for v in args.values() {
@@ -166,11 +184,15 @@ pub fn apply_function(tx: &mut Tx<'_>, class: Obj, args: Args) -> R<Flow> {
         .iter()
         .map(|i| (i.node, i.source, i.obj.clone()))
         .collect();
-    for (node, ..) in &read {
-        let name = crate::bodies::placeholder_of(tx, *node);
+    let has_numbers = numbers != (tx.log.int_inputs.len(), tx.log.float_inputs.len());
+    first_used.add_since(tx, numbers);
+    let of_numbers = (tx.log.int_inputs[numbers.0..].iter().map(|i| i.node))
+        .chain(tx.log.float_inputs[numbers.1..].iter().map(|f| f.node));
+    let dropped: Vec<NodeId> = read.iter().map(|r| r.0).chain(of_numbers).collect();
+    for node in dropped {
+        let name = crate::bodies::placeholder_of(tx, node);
         tx.facts.input_names.remove(&*name);
     }
-    let has_numbers = numbers != (tx.log.int_inputs.len(), tx.log.float_inputs.len());
     crate::bodies::return_to(tx, &around);
     let Interpreted { out, graphs, dirty } = match result {
         Ok(out) if !changed => out,
@@ -183,17 +205,20 @@ pub fn apply_function(tx: &mut Tx<'_>, class: Obj, args: Args) -> R<Flow> {
         }
         Err(stop) => return Err(stop),
     };
-    if let Some(graphs) = graphs.filter(|_| !has_numbers) {
+    if has_numbers && graphs.is_some() {
+        return Ok(None);
+    }
+    if let Some(graphs) = graphs {
         let inferred = inferred(out);
         let result = function_graphs::function_node(tx, &graphs, &read, &used, inferred)?;
-        return written(tx, &dirty, result).map(Flow::Value);
+        return written(tx, &dirty, result).map(|v| Some(Flow::Value(v)));
     }
     // Tensors that it reads from elsewhere are no arguments of the node: they have to stay.
     for (_, source, obj) in read {
         let obj = tx.pin(&obj, true);
         tx.guard(source, GuardKind::IdMatch { obj });
     }
-    let apply = callable(py, &class, &objects)?;
+    let apply = callable(py, class, &objects)?;
     let node_args = tx.node_args_with_sizes(&passed)?;
     let mut given = Vec::new();
     for arg in &node_args.pos {
@@ -217,7 +242,7 @@ pub fn apply_function(tx: &mut Tx<'_>, class: Obj, args: Args) -> R<Flow> {
     let callee = Callee::Function(&apply, &path, None);
     let inferred = inferred(out);
     let result = tx.emit_inferred(&callee, node_args, inferred, &passed)?;
-    written(tx, &dirty, result).map(Flow::Value)
+    written(tx, &dirty, result).map(|v| Some(Flow::Value(v)))
 }
 
 /// `class.apply` as a Python function, which has a name by which generated code can call it, with these objects among

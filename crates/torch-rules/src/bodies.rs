@@ -133,6 +133,13 @@ impl Numbers {
         !self.ints.is_empty() && self.floats.is_empty()
     }
 
+    /// Adds those that became inputs of the graph behind the first `ints` and `floats`.
+    pub(crate) fn add_since(&mut self, tx: &Tx<'_>, (ints, floats): (usize, usize)) {
+        let (ints, floats) = (&tx.log.int_inputs[ints..], &tx.log.float_inputs[floats..]);
+        self.ints.extend(ints.iter().map(|i| i.int.clone()));
+        self.floats.extend(floats.iter().map(|f| f.float.clone()));
+    }
+
     /// Makes them inputs of the graph.
     pub(crate) fn make_inputs(&self, tx: &mut Tx<'_>) {
         for int in &self.ints {
@@ -177,10 +184,7 @@ pub(crate) fn trace_noting(
         &tx.log.int_inputs[int_inputs..],
         &tx.log.float_inputs[float_inputs..],
     );
-    numbers.ints.extend(ints.iter().map(|i| i.int.clone()));
-    numbers
-        .floats
-        .extend(floats.iter().map(|f| f.float.clone()));
+    numbers.add_since(tx, (int_inputs, float_inputs));
     let placeholders: Vec<NodeId> = (ints.iter().map(|i| i.node))
         .chain(floats.iter().map(|f| f.node))
         .collect();
