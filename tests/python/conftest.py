@@ -39,7 +39,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if harness.BACKEND:
         import torch._functorch.config
 
-        # Cases go backward from each of their results, so what AOTAutograd keeps for it has to stay.
+        # Cases go backward from each of their results: what AOTAutograd keeps has to stay.
         torch._functorch.config.donated_buffer = False
     if device := config.getoption("--device"):
         harness.DEVICE = torch.device(device)
