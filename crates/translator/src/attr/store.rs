@@ -262,6 +262,9 @@ impl<'py> Tx<'py> {
                     return Err(Stop::unsupported(format!("assigning {name}")));
                 }
                 Descriptor::Member | Descriptor::GetSet => {
+                    if &**name == "__traceback__" && self.is_own_traceback(id, value.as_ref()) {
+                        return Ok(done);
+                    }
                     self.writable(&d, class, name, value.as_ref())?;
                     let state = self.obj(id);
                     let (origin, written) = (state.origin.clone(), state.attrs.get(name).cloned());
@@ -310,6 +313,14 @@ impl<'py> Tx<'py> {
         }
         self.write_dict_attr(id, name, value)?;
         Ok(done)
+    }
+
+    /// Whether an exception that was raised while tracing is given back the traceback of one such, as `contextlib` does:
+    /// nothing is known of the two, and who looks at one breaks the graph.
+    fn is_own_traceback(&self, id: ObjId, value: Option<&Var>) -> bool {
+        let is_new = |id: ObjId| self.obj(id).is_new();
+        let of = |id: ObjId| self.obj(id).class.is(&self.known.traceback);
+        is_new(id) && matches!(value, Some(Var::Obj(v)) if is_new(*v) && of(*v))
     }
 
     /// A C-level attribute checks what it is given; a slot of a Python class takes anything.
