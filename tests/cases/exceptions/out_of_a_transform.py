@@ -1,4 +1,4 @@
-"""An exception that leaves a transform, and context managers of the program's, for a handler around them."""
+"""An exception that leaves a transform, and context managers of the program, for a handler."""
 
 import contextlib
 
