@@ -317,7 +317,7 @@ impl<'py> Tx<'py> {
 
     /// Whether an exception that was raised while tracing is given back the traceback of one such, as `contextlib` does:
     /// nothing is known of the two, and who looks at one breaks the graph.
-    fn is_own_traceback(&self, id: ObjId, value: Option<&Var>) -> bool {
+    pub(crate) fn is_own_traceback(&self, id: ObjId, value: Option<&Var>) -> bool {
         let is_new = |id: ObjId| self.obj(id).is_new();
         let of = |id: ObjId| self.obj(id).class.is(&self.known.traceback);
         is_new(id) && matches!(value, Some(Var::Obj(v)) if is_new(*v) && of(*v))

@@ -1,5 +1,6 @@
 //! Methods of iterators and generators.
 
+use bytecode::Version;
 use variables::{Body, IterBody, ObjId, Var};
 
 use crate::call::Yielded;
@@ -105,10 +106,20 @@ impl Tx<'_> {
             }
             "throw" => {
                 let a = self.positional("throw", args, 1, 3)?;
-                if a.len() > 1 {
-                    return Err(Stop::unsupported("generator.throw() of three arguments"));
-                }
-                let exception = self.exception_instance(&a[0])?;
+                let exception = match &a[..] {
+                    [one] => self.exception_instance(one)?,
+                    // `contextlib` hands on what a `with` statement gave it; 3.12 warns of this form.
+                    [class, exception @ Var::Obj(id), traceback]
+                        if self.version() == Version::V311
+                            && self.is_own_traceback(*id, Some(traceback))
+                            && self.real(class).is_some_and(|c| c.is(&self.obj(*id).class)) =>
+                    {
+                        exception.clone()
+                    }
+                    _ => {
+                        return Err(Stop::unsupported("generator.throw() of three arguments"));
+                    }
+                };
                 match self.generator_throw(&recv, exception)? {
                     Yielded::Value(v) => Ok(Some(Flow::Value(v))),
                     Yielded::Return(v) => Err(self.stop_iteration(Some(v))),
