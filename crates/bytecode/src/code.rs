@@ -72,6 +72,12 @@ impl Version {
         if self >= Self::V314 { 2 } else { 1 }
     }
 
+    /// Whether `generator.throw` takes a class, an exception and a traceback without a warning, as `contextlib` gives
+    /// them.
+    pub fn throws_in_parts(self) -> bool {
+        self < Self::V312
+    }
+
     /// Whether a call with unpacked arguments always has a place for keywords on the stack.
     pub fn call_ex_has_kwargs(self) -> bool {
         self >= Self::V314

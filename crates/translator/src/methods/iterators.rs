@@ -1,6 +1,5 @@
 //! Methods of iterators and generators.
 
-use bytecode::Version;
 use variables::{Body, IterBody, ObjId, Var};
 
 use crate::call::Yielded;
@@ -108,9 +107,9 @@ impl Tx<'_> {
                 let a = self.positional("throw", args, 1, 3)?;
                 let exception = match &a[..] {
                     [one] => self.exception_instance(one)?,
-                    // `contextlib` hands on what a `with` statement gave it; 3.12 warns of this form.
+                    // `contextlib` hands on what a `with` statement gave it.
                     [class, exception @ Var::Obj(id), traceback]
-                        if self.version() == Version::V311
+                        if self.version().throws_in_parts()
                             && self.is_own_traceback(*id, Some(traceback))
                             && self.real(class).is_some_and(|c| c.is(&self.obj(*id).class)) =>
                     {
