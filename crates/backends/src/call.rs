@@ -72,8 +72,9 @@ pub fn call_backend(
 }
 
 impl BackendCall<'_> {
-    /// What a backend of the program's has made may run the graph node by node.
-    fn alone<'py>(
+    /// A result that leaves the levels which the graph enters where it raises, in the place of one by a backend of the
+    /// program's: that may run the graph node by node.
+    fn leaving_levels<'py>(
         &self,
         backend: &Backend,
         result: Bound<'py, PyAny>,
@@ -249,7 +250,9 @@ impl BackendCall<'_> {
             is_graph,
             callable: match own {
                 Some(function) => function,
-                None => self.alone(backend, without_lazy_hop(result)?)?.unbind(),
+                None => self
+                    .leaving_levels(backend, without_lazy_hop(result)?)?
+                    .unbind(),
             },
             shape_guards,
             aot_guards,

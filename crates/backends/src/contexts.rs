@@ -59,14 +59,14 @@ impl Changes {
             // One that may be entered again and again is left once.
             if let Some(kind) = torch_names::CONTEXTS
                 .iter()
-                .position(|(enter, _)| named(enter))
+                .position(|(_, enter, _)| named(enter))
                 && !node.repeatable
             {
                 open.push((id, kind));
             }
             if let Some(kind) = torch_names::CONTEXTS
                 .iter()
-                .position(|(_, leave)| named(leave))
+                .position(|(_, _, leave)| named(leave))
             {
                 let given = match node.args.first() {
                     Some(Arg::Node(given)) => Some(*given),

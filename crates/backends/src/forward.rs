@@ -18,6 +18,7 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBytes, PyDict, PyEllipsis, PyFloat, PyInt, PyString, PyTuple};
 use rustc_hash::FxHashMap;
+use torch_abi::contexts::leaving_level;
 
 use crate::contexts::{Change, Changes, Exit, Setting};
 use crate::names;
@@ -304,10 +305,7 @@ impl<'py> Writer<'py, '_> {
     fn opened(&mut self, node: NodeId, exit: Exit) -> PyResult<Open> {
         let mut leave = self.object(exit.function)?;
         if let Some(level) = exit.level {
-            let named = PyDict::new(self.py);
-            named.set_item("level", level)?;
-            let partial = self.py.import("functools")?.getattr("partial")?;
-            leave = partial.call((leave,), Some(&named))?;
+            leave = leaving_level(&leave, level)?;
         }
         let leave = self.constant(leave);
         let argument = exit

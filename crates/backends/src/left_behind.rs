@@ -2,8 +2,7 @@
 //!
 //! A backend that runs the graph node by node has entered the contexts which the graph enters, and does not leave them
 //! where it fails in between. Invariant: afterwards autocast, flags, levels of function transforms, whether hooks on saved
-//! tensors are refused, and the dispatch keys of this
-//! thread are what they were before.
+//! tensors are refused, and the dispatch keys of this thread are what they were before.
 
 use std::collections::BTreeSet;
 
@@ -12,10 +11,10 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyCFunction, PyDict, PyTuple};
 
-use torch_abi::contexts::flag_setter;
-use torch_abi::names::levels::{LEAVE_TO, NESTING};
+use torch_abi::contexts::{flag_setter, leaving_level};
+use torch_abi::names::levels::LEAVE_TO;
 use torch_abi::names::{
-    AUTOGRAD_C, CONTEXTS, DUAL_LEVEL, ENTER_AUTOCAST, PREDISPATCH, SAVED_HOOKS,
+    AUTOGRAD_C, CONTEXTS, ContextKind, DUAL_LEVEL, ENTER_AUTOCAST, SAVED_HOOKS,
 };
 
 use crate::contexts::{changes_context, flag_set};
@@ -168,14 +167,14 @@ impl Entered {
             let Some(function) = node.target.function() else {
                 continue;
             };
-            if !CONTEXTS.iter().any(|(enter, _)| *function.path == **enter) {
-                continue;
-            }
-            match function.path.rsplit_once('.') {
-                Some((PREDISPATCH, name)) if name == DUAL_LEVEL[0] => entered.dual = true,
-                Some((_, name)) if name == SAVED_HOOKS[0] => entered.refuses_hooks = true,
-                Some((_, name)) if name.ends_with(NESTING) => entered.levels = true,
-                _ => {}
+            let context = CONTEXTS
+                .iter()
+                .find(|(_, enter, _)| *function.path == **enter);
+            match context.map(|context| context.0) {
+                Some(ContextKind::Level) => entered.levels = true,
+                Some(ContextKind::DualLevel) => entered.dual = true,
+                Some(ContextKind::RefusesHooks) => entered.refuses_hooks = true,
+                Some(ContextKind::Mode) | None => {}
             }
         }
         entered
@@ -191,10 +190,8 @@ impl Entered {
             autograd.call_method0(SAVED_HOOKS[1])?;
         }
         if self.dual {
-            let level = PyDict::new(torch_c.py());
-            level.set_item("level", 0)?;
             // It raises where the level was left.
-            let _ = torch_c.call_method(DUAL_LEVEL[1], (), Some(&level));
+            let _ = leaving_level(&torch_c.getattr(DUAL_LEVEL[1])?, 0)?.call0();
         }
         Ok(())
     }

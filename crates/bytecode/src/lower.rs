@@ -118,6 +118,7 @@ pub(crate) fn lower(body: &Body) -> Result<LoweredBody, AsmError> {
         body,
         version: body.version,
         table: Table::of(body.version),
+        // Some instructions become several; room that is not used costs nothing.
         out: Vec::with_capacity(body.instrs.len() * 3 / 2 + 8),
         peaks: Vec::new(),
         targets: body.targets(),

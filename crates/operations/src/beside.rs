@@ -38,9 +38,9 @@ pub fn may_write(callee: &Callee<'_>, args: &Args, inferred: &Inferred) -> bool 
     let may_give_self = traits.any(Does::MAY_GIVE_SELF)
         && match callee {
             Callee::Method(_) => true,
-            // Those that take `inplace`, as the last one.
             Callee::Function(..) => {
-                traits.draws_unless.is_some() && args.pos.get(3).is_none_or(is_off)
+                let is_out_of_place = |at| args.pos.get(at).is_none_or(is_off);
+                traits.inplace_at.is_some_and(is_out_of_place)
             }
         };
     matches!(inferred, Inferred::None) && !traits.any(Does::CHECKS)
@@ -166,8 +166,8 @@ impl SoFar<'_, '_> {
                 dropout.is_some_and(|v| !is_off(v))
             }
             None => {
-                let (position, name) = traits.draws_unless.unwrap_or((usize::MAX, "training"));
-                let training = args.named(name).or(args.pos.get(position));
+                let by_place = traits.training_at.and_then(|at| args.pos.get(at));
+                let training = args.named("training").or(by_place);
                 !training.is_some_and(is_off)
             }
         }
@@ -204,7 +204,7 @@ impl SoFar<'_, '_> {
         // `inplace` is the last one where functions have it, and they give their argument back.
         let last = args.pos.iter().skip(1).last().filter(|_| {
             matches!(inferred, Inferred::Tensor(t) if t.alias == Alias::Identity)
-                && (traits.draws_unless.is_some() || !traits.any(Does::MAY_GIVE_SELF))
+                && (traits.inplace_at.is_some() || !traits.any(Does::MAY_GIVE_SELF))
         });
         traits.any(Does::WRITES) || args.named("inplace").or(last).is_some_and(is_on)
     }

@@ -66,7 +66,6 @@ pub(crate) struct Entry {
     any_dtype: bool,
     cpu_only: bool,
     mutates: bool,
-    switch: Option<usize>,
     traits: Traits,
     rule: Option<Rule>,
 }
@@ -85,7 +84,6 @@ pub(crate) const fn operation(
         any_dtype: false,
         cpu_only: false,
         mutates: false,
-        switch: None,
         traits: Traits::NONE,
         rule: None,
     }
@@ -125,7 +123,7 @@ impl Entry {
 
     /// Takes an `inplace` argument, at this position.
     pub const fn switch(mut self, position: usize) -> Entry {
-        self.switch = Some(position);
+        self.traits.inplace_at = Some(position);
         self
     }
 
@@ -160,9 +158,9 @@ impl Entry {
         self
     }
 
-    /// Draws random numbers unless this argument is given and off.
-    pub const fn draws_unless(mut self, position: usize, name: &'static str) -> Entry {
-        self.traits.draws_unless = Some((position, name));
+    /// Takes an argument `training`, at this position, and draws no random numbers where that is off.
+    pub const fn training(mut self, position: usize) -> Entry {
+        self.traits.training_at = Some(position);
         self
     }
 
@@ -418,7 +416,7 @@ pub fn infer(
         true => rule(call),
         false => autocast::apply(&entry.traits, rule, call),
     };
-    let asked = entry.switch.and_then(|position| {
+    let asked = entry.traits.inplace_at.and_then(|position| {
         let named = kwargs.iter().find(|(k, _)| *k == "inplace").map(|(_, v)| v);
         named.or(args.get(position))
     });

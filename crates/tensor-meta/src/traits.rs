@@ -197,8 +197,10 @@ pub struct Traits {
     pub on_cuda: Cast,
     /// it draws random numbers only if this argument is given and on
     pub draws_if: Option<Switch>,
-    /// it draws them unless this argument is given and off
-    pub draws_unless: Option<Switch>,
+    /// where its argument `training` stands, if it has one: it draws none where that is off
+    pub training_at: Option<usize>,
+    /// where its argument `inplace` stands, if it has one
+    pub inplace_at: Option<usize>,
     /// it writes to more arguments than its first, unless this one is off
     pub writes_unless: Option<Switch>,
     /// it fills a tensor with this number
@@ -218,7 +220,8 @@ impl Traits {
         on_cpu: Cast::None,
         on_cuda: Cast::None,
         draws_if: None,
-        draws_unless: None,
+        training_at: None,
+        inplace_at: None,
         writes_unless: None,
         fills: None,
         scales: None,

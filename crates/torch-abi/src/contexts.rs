@@ -4,12 +4,13 @@
 //! Not here: nodes of graphs that call them (`backends`, `translator`).
 
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 
-use crate::names::{CONTEXTS, FLAGS, MODE_STACKS, SET_GRAD_MODE, TORCH_C};
+use crate::names::{CONTEXTS, ContextKind, FLAGS, MODE_STACKS, SET_GRAD_MODE, TORCH_C};
 
 /// Whether the function of this path enters or leaves a context, or sets the grad mode or a flag.
 pub fn changes_context(path: &str) -> bool {
-    let is_named = |(enter, leave): &(&str, &str)| [*enter, *leave].contains(&path);
+    let is_named = |(_, enter, leave): &(ContextKind, &str, &str)| [*enter, *leave].contains(&path);
     path == SET_GRAD_MODE || flag_set(path).is_some() || CONTEXTS.iter().any(is_named)
 }
 
@@ -28,6 +29,18 @@ pub fn flag_getter(setter: &str) -> Option<&'static str> {
 pub fn flag_setter(getter: &str) -> Option<&'static str> {
     let flag = FLAGS.iter().find(|(_, get)| *get == getter);
     flag.map(|(set, _)| *set)
+}
+
+/// A function that leaves a level of torch's, told by keyword which one: one that takes nothing.
+///
+/// # Errors
+/// Where Python can't make it.
+pub fn leaving_level<'py>(leave: &Bound<'py, PyAny>, level: i64) -> PyResult<Bound<'py, PyAny>> {
+    let py = leave.py();
+    let named = PyDict::new(py);
+    named.set_item("level", level)?;
+    let partial = py.import("functools")?.getattr("partial")?;
+    partial.call((leave,), Some(&named))
 }
 
 /// Whether a mode of this thread looks at each operation.
@@ -51,7 +64,7 @@ mod tests {
     #[test]
     fn what_changes_the_context_is_known_by_its_path() {
         assert!(changes_context(SET_GRAD_MODE));
-        for (enter, leave) in CONTEXTS {
+        for (_, enter, leave) in CONTEXTS {
             assert!(changes_context(enter) && changes_context(leave));
         }
         for (set, get) in FLAGS {

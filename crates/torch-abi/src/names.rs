@@ -193,30 +193,52 @@ pub const TRACING_STATE: &str = "_get_tracing_state";
 pub const SET_GRAD_MODE: &str = "torch._C._set_grad_enabled";
 /// Path of the function that enters autocast.
 pub const ENTER_AUTOCAST: &str = "torch.amp.autocast_mode._enter_autocast";
+/// What a function enters that another one leaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ContextKind {
+    /// autocast, or inference mode
+    Mode,
+    /// a level of a function transform
+    Level,
+    /// the level of forward mode
+    DualLevel,
+    /// a state in which hooks on saved tensors are refused
+    RefusesHooks,
+}
 /// Functions that enter a context, and those that leave it.
-pub const CONTEXTS: [(&str, &str); 7] = [
-    (ENTER_AUTOCAST, "torch.amp.autocast_mode._exit_autocast"),
+pub const CONTEXTS: [(ContextKind, &str, &str); 7] = [
     (
+        ContextKind::Mode,
+        ENTER_AUTOCAST,
+        "torch.amp.autocast_mode._exit_autocast",
+    ),
+    (
+        ContextKind::Mode,
         "torch.autograd.grad_mode._enter_inference_mode",
         "torch.autograd.grad_mode._exit_inference_mode",
     ),
     (
+        ContextKind::Level,
         "torch._functorch.predispatch._vmap_increment_nesting",
         "torch._functorch.predispatch._vmap_decrement_nesting",
     ),
     (
+        ContextKind::Level,
         "torch._C._functorch._grad_increment_nesting",
         "torch._C._functorch._grad_decrement_nesting",
     ),
     (
+        ContextKind::Level,
         "torch._functorch.predispatch._jvp_increment_nesting",
         "torch._functorch.predispatch._jvp_decrement_nesting",
     ),
     (
+        ContextKind::DualLevel,
         "torch._functorch.predispatch._enter_dual_level",
         "torch._functorch.predispatch._exit_dual_level",
     ),
     (
+        ContextKind::RefusesHooks,
         "torch._C._autograd._saved_tensors_hooks_disable",
         "torch._C._autograd._saved_tensors_hooks_enable",
     ),
@@ -263,8 +285,6 @@ pub mod levels {
     pub const PUSH: &str = "push_dynamic_layer_stack";
     /// Takes the innermost level from the stack, and gives it.
     pub const POP: &str = "pop_dynamic_layer_stack";
-    /// How functions that enter a level end.
-    pub const NESTING: &str = "_increment_nesting";
     /// Leaves levels until so many are left.
     pub const LEAVE_TO: &str = "pop_dynamic_layer_stack_and_undo_to_depth";
     /// Says whether tensors in a level may be told to require gradients.

@@ -10,16 +10,17 @@
 use fx_graph::Arg;
 use guards::{ConstVal, GuardKind};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use torch_abi::contexts::leaving_level;
 use torch_abi::names::levels::{ALLOW_LEAVES, ALLOWS_LEAVES};
 use torch_abi::{TorchAbi, names};
 use translator::rules::{Given, Rule, RuleList, value};
 use translator::state::OnReturn;
-use translator::stop::Stop;
+use translator::stop::{R, Stop};
 use translator::torch_ops::args::MetaArg;
 use translator::torch_ops::emit::Callee;
 use translator::tx::{Args, Flow, Tx};
 use variables::contexts::DualLevel;
+use variables::{Obj, Var};
 
 use crate::vmap::{call_wrapping, function, keep_wrapped, level_node, outside_of_all, unwrapped};
 
@@ -84,13 +85,19 @@ pub(crate) const RULES: RuleList = &[
     ),
 ];
 
+/// Whether a level may be entered here.
+fn may_enter(tx: &Tx<'_>, name: &str) -> R<()> {
+    match tx.st.effects.shows_tensors || tx.so_far().inference_now() {
+        true => Err(Stop::unsupported(format!(
+            "{name} while an output of tensors waits, or in inference mode"
+        ))),
+        false => Ok(()),
+    }
+}
+
 /// Runs to its end here: a break inside is one of the whole call.
 fn whole(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
-    if tx.st.effects.shows_tensors || tx.so_far().inference_now() {
-        return Err(Stop::unsupported(format!(
-            "{name} while an output of tensors waits, or in inference mode"
-        )));
-    }
+    may_enter(tx, name)?;
     if name == VJP && tx.st.levels.whole == 0 {
         tx.mark_place();
     }
@@ -139,17 +146,9 @@ fn leave(tx: &mut Tx<'_>, module: &str, name: &'static str) -> Given {
 
 /// The level is entered for real, until the translation leaves it: tangents are kept by it.
 fn enter_dual(tx: &mut Tx<'_>, name: &'static str, _: Args) -> Given {
-    if tx.st.effects.shows_tensors || tx.so_far().inference_now() {
-        return Err(Stop::unsupported(format!(
-            "{name} while an output of tensors waits, or in inference mode"
-        )));
-    }
+    may_enter(tx, name)?;
     let torch_c = tx.py.import(names::TORCH_C)?;
-    let named = PyDict::new(tx.py);
-    named.set_item("level", 0)?;
-    let leave = torch_c.getattr(names::DUAL_LEVEL[1])?;
-    let partial = tx.py.import("functools")?.getattr("partial")?;
-    let leave = partial.call((leave,), Some(&named))?;
+    let leave = leaving_level(&torch_c.getattr(names::DUAL_LEVEL[1])?, 0)?;
     if torch_c.call_method0(name).is_err() {
         return Err(Stop::unsupported("a level of forward mode within another"));
     }
@@ -210,26 +209,33 @@ fn forward_mode(tx: &mut Tx<'_>, name: &'static str, _: Args) -> Given {
 }
 
 fn wrap(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
-    let a = tx.positional(name, args, 2, 2)?;
-    let level = tx.index_of(&a[1])? as i64;
-    let level = level_node(tx, level)?;
-    let f = function(tx, FUNCTORCH, name)?;
-    let Some((made, shadow)) = call_wrapping(tx, &f, &a, &[(1, level)])? else {
+    let Some((x, made, shadow)) = at_level(tx, FUNCTORCH, name, args)? else {
         return Ok(None);
     };
-    keep_wrapped(tx, &a[0], &shadow)?;
+    keep_wrapped(tx, &x, &shadow)?;
     value(made)
 }
 
 fn unwrap(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
-    let a = tx.positional(name, args, 2, 2)?;
-    let level = tx.index_of(&a[1])? as i64;
-    let level = level_node(tx, level)?;
-    let f = function(tx, PREDISPATCH, name)?;
-    let Some((made, fake)) = call_wrapping(tx, &f, &a, &[(1, level)])? else {
+    let Some((_, made, fake)) = at_level(tx, PREDISPATCH, name, args)? else {
         return Ok(None);
     };
     value(unwrapped(tx, made, &fake))
+}
+
+/// A function of a tensor and a level: the tensor, what it gives, and its fake result.
+fn at_level(
+    tx: &mut Tx<'_>,
+    module: &str,
+    name: &'static str,
+    args: Args,
+) -> R<Option<(Var, Var, Obj)>> {
+    let a = tx.positional(name, args, 2, 2)?;
+    let level = tx.index_of(&a[1])? as i64;
+    let level = level_node(tx, level)?;
+    let f = function(tx, module, name)?;
+    let found = call_wrapping(tx, &f, &a, &[(1, level)])?;
+    Ok(found.map(|(made, fake)| (a[0].clone(), made, fake)))
 }
 
 fn make_leaf(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {

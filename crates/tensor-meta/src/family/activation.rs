@@ -244,12 +244,12 @@ pub(crate) fn entries(out: &mut Vec<Entry>) {
             .cast_on(Cast::None, Cast::NotDescribed),
         rule("dropout", "* F", "", dropout)
             .does(NEVER_RAISES | DRAWS | MAY_GIVE_SELF)
-            .draws_unless(2, "training")
+            .training(2)
             .inplace("", "")
             .switch(3),
         rule("dropout2d", "F torch.feature_dropout", "", feature_dropout)
             .does(DRAWS | MAY_GIVE_SELF)
-            .draws_unless(2, "training")
+            .training(2)
             .switch(3),
         rule(
             "alpha_dropout",
@@ -258,7 +258,7 @@ pub(crate) fn entries(out: &mut Vec<Entry>) {
             other_dropout,
         )
         .does(DRAWS | MAY_GIVE_SELF)
-        .draws_unless(2, "training")
+        .training(2)
         .switch(3),
     ]);
 }

@@ -319,8 +319,8 @@ impl<'py> Tx<'py> {
     /// nothing is known of the two, and who looks at one breaks the graph.
     pub(crate) fn is_own_traceback(&self, id: ObjId, value: Option<&Var>) -> bool {
         let is_new = |id: ObjId| self.obj(id).is_new();
-        let of = |id: ObjId| self.obj(id).class.is(&self.known.traceback);
-        is_new(id) && matches!(value, Some(Var::Obj(v)) if is_new(*v) && of(*v))
+        let is_traceback = |id: ObjId| self.obj(id).class.is(&self.known.traceback);
+        is_new(id) && matches!(value, Some(Var::Obj(v)) if is_new(*v) && is_traceback(*v))
     }
 
     /// A C-level attribute checks what it is given; a slot of a Python class takes anything.
