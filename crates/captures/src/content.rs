@@ -13,6 +13,7 @@ use guards::exec::read;
 use pyo3::ffi;
 use pyo3::intern;
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
 use pyo3::types::{
     PyBytes, PyCode, PyDict, PyFrozenSet, PyFunction, PyList, PyMappingProxy, PySlice, PyString,
     PyTuple, PyType,
@@ -36,6 +37,15 @@ pub(crate) type Stamp = (u64, i64, i64);
 /// A table of torch's of what is marked for tracers, and the addresses in it.
 type Marked = (&'static str, Option<Py<PyAny>>);
 
+/// A file of code.
+#[derive(Clone, Copy)]
+struct CodeFile {
+    /// what it was; none where its code is told by what it does
+    stamp: Option<Stamp>,
+    /// of its name
+    name: Digest,
+}
+
 /// Digests that were made, by address: good as long as nothing of the program runs.
 #[derive(Default)]
 pub(crate) struct Digests {
@@ -43,8 +53,8 @@ pub(crate) struct Digests {
     /// classes with their bases, and each by itself
     of_class: FxHashMap<usize, Digest>,
     of_own: FxHashMap<usize, Digest>,
-    /// files of code whose code is told by its place, with what they were
-    files: FxHashMap<String, Option<Stamp>>,
+    /// files of code whose code is told by its place
+    files: FxHashMap<String, CodeFile>,
     /// the files whose code was told by its place, where a capture is read
     by_place: Option<BTreeMap<String, Stamp>>,
     /// tables of torch's tracer in which programs mark functions, once they were asked for
@@ -160,11 +170,10 @@ pub(crate) fn own_names<'py>(
 /// Whether a `class` statement, or a call of a metaclass, has made a class: instances of others have parts that are no
 /// attributes.
 fn is_of_python_code(class: &Bound<'_, PyType>) -> PyResult<bool> {
-    let py = class.py();
-    let field = py.import(intern!(py, "dataclasses"))?;
-    let field = field.getattr(intern!(py, "Field"))?.cast_into::<PyType>()?;
+    static FIELD: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+    let field = FIELD.import(class.py(), "dataclasses", "Field")?;
     // SAFETY: both are live classes.
-    let [end, of_field] = [class, &field].map(|class| unsafe { (*class.as_type_ptr()).tp_dealloc });
+    let [end, of_field] = [class, field].map(|class| unsafe { (*class.as_type_ptr()).tp_dealloc });
     Ok(is_heap_type(class) && end.map(|f| f as usize) == of_field.map(|f| f as usize))
 }
 
@@ -181,9 +190,9 @@ fn is_made_of_attributes(class: &Bound<'_, PyType>) -> PyResult<bool> {
 
 /// The same, and whether they may be set at any time: a member of an enumeration is taken for a constant.
 pub(crate) fn has_plain_attributes(class: &Bound<'_, PyType>) -> PyResult<bool> {
-    let py = class.py();
-    let member = py.import(intern!(py, "enum"))?.getattr("Enum")?;
-    Ok(!class.is_subclass(&member)? && is_made_of_attributes(class)?)
+    static ENUM: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+    let member = ENUM.import(class.py(), "enum", "Enum")?;
+    Ok(!class.is_subclass(member)? && is_made_of_attributes(class)?)
 }
 
 /// The cells that a function closes over.
@@ -208,7 +217,7 @@ impl Digests {
     pub(crate) fn by_place(self) -> BTreeMap<String, Stamp> {
         let files = self.files.into_iter();
         files
-            .filter_map(|(file, stamp)| Some((file, stamp?)))
+            .filter_map(|(file, of)| Some((file, of.stamp?)))
             .collect()
     }
 
@@ -285,94 +294,114 @@ impl Digests {
         Ok(digest)
     }
 
-    /// As [`Digests::code`] of code that nobody has inlined: by where it begins, if its file is older than this process.
-    fn code_by_place(&mut self, code: &Bound<'_, PyCode>) -> Result<Digest, Why> {
+    /// Adds code that nobody has inlined: where it begins, if its file is older than this process, or what it does.
+    fn add_code_by_place(
+        &mut self,
+        hasher: &mut Hasher,
+        code: &Bound<'_, PyCode>,
+    ) -> Result<(), Why> {
         let py = code.py();
         let file = code.getattr(intern!(py, "co_filename"))?;
-        let file = file.cast::<PyString>().map_err(PyErr::from)?.to_str()?;
-        let known = match self.files.get(file) {
-            Some(known) => *known,
-            None => {
-                let found = match &self.by_place {
-                    None => stamp(file),
-                    // Another file has other code there.
-                    Some(files) => {
-                        let then = files.get(file).copied();
-                        then.filter(|then| stamp(file).as_ref() == Some(then))
-                    }
-                };
-                self.files.insert(file.to_owned(), found);
-                found
-            }
-        };
-        if known.is_none() {
-            return self.code(code);
+        let file = self.file(file.cast::<PyString>().map_err(PyErr::from)?.to_str()?);
+        if file.stamp.is_none() {
+            hasher.update(&[0]);
+            hasher.update(&self.code(code)?);
+            return Ok(());
         }
-        let mut hasher = Hasher::new();
-        add(&mut hasher, b"by place");
-        add(&mut hasher, file.as_bytes());
+        hasher.update(&[1]);
+        hasher.update(&file.name);
         let line: i64 = code.getattr(intern!(py, "co_firstlineno"))?.extract()?;
         hasher.update(&line.to_le_bytes());
         let name = code.getattr(intern!(py, "co_qualname"))?;
         let name = name.cast::<PyString>().map_err(PyErr::from)?;
-        add(&mut hasher, name.to_str()?.as_bytes());
-        Ok(*hasher.finalize().as_bytes())
+        add(hasher, name.to_str()?.as_bytes());
+        Ok(())
+    }
+
+    fn file(&mut self, file: &str) -> CodeFile {
+        if let Some(known) = self.files.get(file) {
+            return *known;
+        }
+        let stamp = match &self.by_place {
+            None => stamp(file),
+            // Another file has other code there.
+            Some(files) => {
+                let then = files.get(file).copied();
+                then.filter(|then| stamp(file).as_ref() == Some(then))
+            }
+        };
+        let name = *blake3::hash(file.as_bytes()).as_bytes();
+        let found = CodeFile { stamp, name };
+        self.files.insert(file.to_owned(), found);
+        found
     }
 
     /// A function: its code, its defaults where they are constants, how many values it closes over, and how it is
     /// marked for tracers. What guards hold beside that is theirs.
     pub(crate) fn function(&mut self, function: &Bound<'_, PyFunction>) -> Result<Digest, Why> {
-        let code = function.getattr(intern!(function.py(), "__code__"))?;
-        let code = self.code(code.cast::<PyCode>().map_err(PyErr::from)?)?;
-        self.function_of(function, &code)
+        let mut hasher = Hasher::new();
+        self.add_function(&mut hasher, function)?;
+        Ok(*hasher.finalize().as_bytes())
     }
 
-    /// A function by its code, and what else it has.
-    fn function_of(
+    fn add_function(
         &mut self,
+        hasher: &mut Hasher,
         function: &Bound<'_, PyFunction>,
-        code: &Digest,
-    ) -> Result<Digest, Why> {
+    ) -> Result<(), Why> {
+        let code = function.getattr(intern!(function.py(), "__code__"))?;
+        hasher.update(&self.code(code.cast::<PyCode>().map_err(PyErr::from)?)?);
+        self.add_all_but_code(hasher, function)
+    }
+
+    /// Adds what a function has beside its code.
+    fn add_all_but_code(
+        &mut self,
+        hasher: &mut Hasher,
+        function: &Bound<'_, PyFunction>,
+    ) -> Result<(), Why> {
         let py = function.py();
-        let mut hasher = Hasher::new();
-        hasher.update(code);
         let defaults = function.getattr(intern!(py, "__defaults__"))?;
-        if let Ok(defaults) = defaults.cast::<PyTuple>() {
-            add_count(&mut hasher, defaults.len());
-            for value in defaults.iter() {
-                self.add_loosely(&mut hasher, &value)?;
-            }
+        let defaults = defaults.cast::<PyTuple>().ok();
+        add_count(hasher, defaults.map_or(0, |defaults| defaults.len()));
+        for value in defaults.into_iter().flatten() {
+            self.add_loosely(hasher, &value)?;
         }
         let defaults = function.getattr(intern!(py, "__kwdefaults__"))?;
-        if let Ok(defaults) = defaults.cast::<PyDict>() {
-            add_count(&mut hasher, defaults.len());
-            for (name, value) in defaults.iter() {
-                self.add_loosely(&mut hasher, &name)?;
-                self.add_loosely(&mut hasher, &value)?;
-            }
+        let defaults = defaults.cast::<PyDict>().ok();
+        add_count(hasher, defaults.map_or(0, |defaults| defaults.len()));
+        for (name, value) in defaults.into_iter().flatten() {
+            self.add_loosely(hasher, &name)?;
+            self.add_loosely(hasher, &value)?;
         }
-        add_count(&mut hasher, cells(function)?.len());
+        add_count(hasher, cells(function)?.len());
         // SAFETY: an exact function, whose dictionary is alive or null.
         let attributes = unsafe {
             let function = &*function.as_ptr().cast::<ffi::PyFunctionObject>();
             Bound::from_borrowed_ptr_or_opt(py, function.func_dict)
         };
-        if let Some(Ok(attributes)) = attributes.map(Bound::cast_into::<PyDict>) {
-            for (name, value) in attributes.iter() {
-                self.add_loosely(&mut hasher, &name)?;
-                // An address, another in each process: what it is of is another attribute.
-                if !name.eq(names::WRAPPER_ID)? {
-                    self.add_loosely(&mut hasher, &value)?;
-                }
+        let attributes = attributes.and_then(|attributes| attributes.cast_into::<PyDict>().ok());
+        let count = attributes.as_ref().map_or(0, |attributes| attributes.len());
+        add_count(hasher, count);
+        for (name, value) in attributes.into_iter().flatten() {
+            self.add_loosely(hasher, &name)?;
+            // An address, another in each process: what it is of is another attribute.
+            if !name.eq(names::WRAPPER_ID)? {
+                self.add_loosely(hasher, &value)?;
             }
         }
-        for (table, ids) in self.marks(py)? {
+        let tables = self.marks(py)?.iter();
+        let is_in = |ids: &Option<Py<PyAny>>| {
             let ids = ids.as_ref().map(|ids| ids.bind(py));
-            if ids.is_some_and(|ids| ids.contains(function.as_ptr() as usize).unwrap_or(false)) {
-                add(&mut hasher, table.as_bytes());
-            }
-        }
-        Ok(*hasher.finalize().as_bytes())
+            ids.is_some_and(|ids| ids.contains(function.as_ptr() as usize).unwrap_or(false))
+        };
+        let marks: Vec<&str> = tables
+            .filter(|(_, ids)| is_in(ids))
+            .map(|(table, _)| *table)
+            .collect();
+        add_count(hasher, marks.len());
+        marks.iter().for_each(|table| add(hasher, table.as_bytes()));
+        Ok(())
     }
 
     /// The tables that functions are marked in, where torch's tracer was imported.
@@ -433,19 +462,20 @@ impl Digests {
             add(&mut hasher, module.to_str()?.as_bytes());
         }
         if is_heap_type(class) {
-            let mut parts = Vec::new();
-            for (name, value) in own_names(class)? {
-                let Ok(name) = name.cast::<PyString>() else {
-                    continue;
-                };
-                let mut one = Hasher::new();
-                add(&mut one, name.to_str()?.as_bytes());
-                self.add_member(&mut one, &value)?;
-                parts.push(*one.finalize().as_bytes());
+            let named = own_names(class)?;
+            let mut members = Vec::with_capacity(named.len());
+            for (name, value) in &named {
+                if let Ok(name) = name.cast::<PyString>() {
+                    members.push((name.to_str()?, value));
+                }
             }
             // In which order they were set says nothing.
-            parts.sort_unstable();
-            parts.iter().for_each(|part| add(&mut hasher, part));
+            members.sort_unstable_by_key(|(name, _)| *name);
+            add_count(&mut hasher, members.len());
+            for (name, value) in members {
+                add(&mut hasher, name.as_bytes());
+                self.add_member(&mut hasher, value)?;
+            }
         }
         let digest = *hasher.finalize().as_bytes();
         self.of_own.insert(class.as_ptr() as usize, digest);
@@ -460,18 +490,19 @@ impl Digests {
     ) -> Result<(), Why> {
         let py = value.py();
         if let Ok(function) = value.cast_exact::<PyFunction>() {
+            add(hasher, b"function");
             let code = function.getattr(intern!(py, "__code__"))?;
-            let code = self.code_by_place(code.cast::<PyCode>().map_err(PyErr::from)?)?;
-            hasher.update(&self.function_of(function, &code)?);
-            return Ok(());
+            self.add_code_by_place(hasher, code.cast::<PyCode>().map_err(PyErr::from)?)?;
+            return self.add_all_but_code(hasher, function);
         }
         let class = value.get_type();
         add(hasher, class.qualname()?.to_str()?.as_bytes());
         for part in Part::ALL {
-            if let Some(function) = part.of(value)
-                && let Ok(function) = function.cast_exact::<PyFunction>()
-            {
-                hasher.update(&self.function(function)?);
+            let function = part.of(value);
+            let function = function.and_then(|part| part.cast_into_exact::<PyFunction>().ok());
+            hasher.update(&[u8::from(function.is_some())]);
+            if let Some(function) = function {
+                self.add_function(hasher, &function)?;
             }
         }
         Ok(())

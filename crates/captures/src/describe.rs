@@ -12,7 +12,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::content::{self, Digests, Stamp};
 use crate::keep::{EarlyArg, Fill, GraphCall, Kept, sources_of};
-use crate::reach::{self, Content, Place, Reach};
+use crate::reach::{self, Content, Place, Places, Reach};
 use crate::{KeptArg, KeptCall, KeptConstant, KeptEarly, Why};
 
 /// Finds out how objects are reached.
@@ -20,7 +20,7 @@ pub(crate) struct Describer<'a, 'py> {
     pub(crate) py: Python<'py>,
     /// pins and sources that are guarded as tensors
     tensors: (FxHashSet<u32>, FxHashSet<SourceId>),
-    places: FxHashMap<usize, Vec<Place>>,
+    places: Places,
     sources: &'a [Source],
     digests: Digests,
     pub(crate) kept: &'a Kept<'a, 'py>,
@@ -30,11 +30,7 @@ pub(crate) struct Describer<'a, 'py> {
 
 impl<'a, 'py> Describer<'a, 'py> {
     /// For one capture, with the places that its frame leads to, by address.
-    pub(crate) fn new(
-        kept: &'a Kept<'a, 'py>,
-        sources: &'a [Source],
-        places: FxHashMap<usize, Vec<Place>>,
-    ) -> Self {
+    pub(crate) fn new(kept: &'a Kept<'a, 'py>, sources: &'a [Source], places: Places) -> Self {
         Describer {
             py: kept.code.py(),
             tensors: tensors(kept.set.guards(), sources),

@@ -7,15 +7,15 @@ use fx_graph::{AotInput, Graph, ShapeGuard};
 use guards::exec::Pins;
 use guards::{Guard, GuardKind, GuardSet, IntExpr, ObjRef, Source, SourceId, UserFrame};
 use pyo3::prelude::*;
-use pyo3::types::{PyCode, PyFunction, PyTuple, PyWeakrefMethods, PyWeakrefReference};
-use rustc_hash::{FxHashMap, FxHashSet};
+use pyo3::types::{PyCode, PyFunction, PyTuple, PyType, PyWeakrefMethods, PyWeakrefReference};
+use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 use serde::{Deserialize, Serialize};
 
 use crate::describe::Describer;
 use crate::float::Float;
 use crate::key::Made;
 use crate::part::TakeApart;
-use crate::reach::Place;
+use crate::reach::{Place, Places};
 use crate::{About, Break, Capture, Code, KeptConstant, KeptStep, Pin, Why};
 
 /// An input of a graph.
@@ -283,17 +283,16 @@ impl<'py> Kept<'_, 'py> {
     }
 
     /// Where the frame reaches objects, by address: those places first that guards name.
-    fn places(&self) -> FxHashMap<usize, Vec<Place>> {
-        let mut places: FxHashMap<usize, Vec<Place>> = FxHashMap::default();
+    fn places(&self) -> Places {
+        let room = self.reached.len() + self.pins.len();
+        let mut places = Places::with_capacity_and_hasher(room, FxBuildHasher);
         for (obj, place) in self.named_by_guards() {
             places.entry(obj.addr).or_default().push(place);
         }
-        let mut reached: Vec<_> = self.reached.iter().collect();
-        reached.sort_by_key(|(source, _)| **source);
-        for (source, object) in reached {
-            if source.index() < self.set.sources().len() {
+        for (source, _) in self.set.sources().iter() {
+            if let Some(object) = self.reached.get(&source) {
                 let all = places.entry(object.as_ptr() as usize).or_default();
-                all.push(Place::Reached(*source));
+                all.push(Place::Reached(source));
             }
         }
         self.add_globals(&mut places);
@@ -302,7 +301,7 @@ impl<'py> Kept<'_, 'py> {
     }
 
     /// What weak references lead to.
-    fn add_referents(&self, places: &mut FxHashMap<usize, Vec<Place>>) {
+    fn add_referents(&self, places: &mut Places) {
         let py = self.code.py();
         for pin in 0..self.pins.len() as u32 {
             let Some(object) = self.pins.get(py, pin) else {
@@ -370,6 +369,10 @@ impl<'py> Kept<'_, 'py> {
                 functions.push((object, place));
                 continue;
             }
+            // Most guards name classes, which have no functions of their own as descriptors have.
+            if object.is_instance_of::<PyType>() {
+                continue;
+            }
             for part in crate::reach::Part::ALL {
                 let function = part.of(&object).filter(is_function);
                 let place = || Place::Within(Box::new(place.clone()), part);
@@ -380,7 +383,7 @@ impl<'py> Kept<'_, 'py> {
     }
 
     /// Globals of functions: those of a module that another one has replaced among those that are imported.
-    fn add_globals(&self, places: &mut FxHashMap<usize, Vec<Place>>) {
+    fn add_globals(&self, places: &mut Places) {
         for (function, place) in self.functions() {
             if let Ok(globals) = function.getattr("__globals__") {
                 let all = places.entry(globals.as_ptr() as usize).or_default();

@@ -14,7 +14,9 @@ use pyo3::types::{
     PyBytes, PyCode, PyComplex, PyDict, PyFloat, PyFunction, PyInt, PyList, PyModule, PyRange,
     PyString, PyTuple, PyType, PyWeakrefMethods, PyWeakrefReference,
 };
+use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
+use smallvec::SmallVec;
 use torch_abi::imported::imported;
 use torch_abi::{TensorClass, TorchAbi};
 
@@ -65,6 +67,9 @@ pub(crate) enum Place {
     OwnGlobals,
 }
 
+/// Where objects are, by address. Most of them are in one place.
+pub(crate) type Places = FxHashMap<usize, SmallVec<[Place; 1]>>;
+
 impl Place {
     /// The source that leads there.
     pub(crate) fn source(&self) -> Option<SourceId> {
@@ -92,6 +97,20 @@ impl Place {
             | Place::ConstantOf(of, _) => of.is_of_frame(),
             _ => self.source().is_some(),
         }
+    }
+
+    /// Whether nothing else is asked of what is found there.
+    fn is_enough(&self) -> bool {
+        matches!(
+            self,
+            Place::Module(_)
+                | Place::Range(..)
+                | Place::Getter(..)
+                | Place::Namespace(_)
+                | Place::Named(..)
+                | Place::GlobalsOf(_)
+                | Place::OwnGlobals
+        )
     }
 }
 
@@ -645,6 +664,13 @@ pub(crate) fn content(
     if let Some(value) = read::constant(object) {
         return Ok(Content::Value(value));
     }
+    // Most pins are tensors.
+    if TorchAbi::loaded().is_some_and(|abi| abi.classify(object) != TensorClass::No) {
+        return Ok(match place.is_enough() {
+            true => Content::Itself,
+            false => Content::Tensor,
+        });
+    }
     if let Ok(class) = object.cast::<PyType>() {
         return match is_heap_type(class) {
             true => Ok(Content::Class(digests.class(class)?)),
@@ -671,16 +697,7 @@ pub(crate) fn content(
     if is_cached(object) {
         return Ok(Content::Parts(digests.parts(object)?));
     }
-    if matches!(
-        place,
-        Place::Module(_)
-            | Place::Range(..)
-            | Place::Getter(..)
-            | Place::Namespace(_)
-            | Place::Named(..)
-            | Place::GlobalsOf(_)
-            | Place::OwnGlobals
-    ) {
+    if place.is_enough() {
         return Ok(Content::Itself);
     }
     if [
@@ -694,9 +711,6 @@ pub(crate) fn content(
         let mut hasher = blake3::Hasher::new();
         digests.add_member(&mut hasher, object)?;
         return Ok(Content::Member(*hasher.finalize().as_bytes()));
-    }
-    if TorchAbi::loaded().is_some_and(|abi| abi.classify(object) != TensorClass::No) {
-        return Ok(Content::Tensor);
     }
     if let Ok(items) = object.cast_exact::<PyTuple>()
         && items.iter().all(|item| is_told_alone(&item))
