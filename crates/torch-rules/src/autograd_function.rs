@@ -2,7 +2,8 @@
 //! `backward`.
 //!
 //! Both are interpreted once beside the graph: for what they look at, which is guarded, for the
-//! metadata of the results, and to see that they do nothing but compute.
+//! metadata of the results, and to see that they do nothing but compute. In a transform the node is `apply` for every
+//! backend: torch's operator of graphs is not differentiated twice, nor batched.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -15,6 +16,7 @@ use translator::rules::{Given, Rule, RuleList};
 use translator::stop::{R, Stop};
 use translator::torch_ops::emit::Callee;
 use translator::tx::{Args, Flow, Tx};
+use variables::contexts::{Level, LevelKind};
 use variables::{Body, Obj, Origin, TensorVar, Var};
 
 use crate::bodies::Numbers;
@@ -24,6 +26,7 @@ use crate::function_graphs;
 const CONTEXT: &std::ffi::CStr = c"
 class FunctionCtx:
     saved_tensors = ()
+    for_forward = ()
     plain = ()
     dirty = ()
     materializes = True
@@ -33,7 +36,7 @@ class FunctionCtx:
     def save_for_backward(self, *tensors):
         self.saved_tensors = tensors
     def save_for_forward(self, *tensors):
-        pass
+        self.for_forward = tensors
     def mark_non_differentiable(self, *tensors):
         self.plain = tensors
     def mark_dirty(self, *tensors):
@@ -118,7 +121,8 @@ fn apply_noting(
             "torch.autograd.Function.apply with keywords",
         ));
     }
-    if tx.st.levels.records() {
+    let in_transform = tx.st.levels.records();
+    if in_transform && !is_differentiated_as_written(tx, class)? {
         return Err(Stop::unsupported("torch.autograd.Function in a transform"));
     }
     if tx.is_allowed_in_graph(class.bind(py))? {
@@ -195,6 +199,7 @@ fn apply_noting(
     }
     crate::bodies::return_to(tx, &around);
     let Interpreted { out, graphs, dirty } = match result {
+        Ok(_) if in_transform && has_numbers => return Ok(None),
         Ok(out) if !changed => out,
         Ok(_) => {
             return Err(Stop::brk(
@@ -240,9 +245,29 @@ fn apply_noting(
     }
     let path = format!("{}.apply", translator::tx::qualified_name(class.bind(py)));
     let callee = Callee::Function(&apply, &path, None);
+    if in_transform {
+        if !dirty.is_empty() {
+            return Err(Stop::unsupported("mark_dirty in a transform"));
+        }
+        // The methods do no more than compute, so they may be run on what stands for the tensors.
+        let (inferred, out) = tx.infer_fake_result(&callee, &node_args, "")?;
+        let made = tx.emit_inferred(&callee, node_args, inferred, &passed)?;
+        tx.keep_shadow(&made, out.bind(py))?;
+        return Ok(Some(Flow::Value(made)));
+    }
     let inferred = inferred(out);
     let result = tx.emit_inferred(&callee, node_args, inferred, &passed)?;
     written(tx, &dirty, result).map(|v| Some(Flow::Value(v)))
+}
+
+/// Whether what levels of transforms do with `apply` is to run `forward` and `backward`, each as it is written.
+fn is_differentiated_as_written(tx: &Tx<'_>, class: &Obj) -> PyResult<bool> {
+    let levels = &tx.st.levels;
+    let is_batch = |level: &Level| matches!(level.kind, LevelKind::Batch(..));
+    if !levels.entered.iter().any(is_batch) {
+        return Ok(true);
+    }
+    class.bind(tx.py).getattr("generate_vmap_rule")?.is_truthy()
 }
 
 /// `class.apply` as a Python function, which has a name by which generated code can call it, with these objects among
@@ -396,6 +421,24 @@ fn interpret_function(
             None => None,
         });
     }
+    if tx.st.levels.dual.is_some() {
+        let saved = tx.getattr_sync(&Var::Obj(ctx), &Arc::from("for_forward"))?;
+        let saved_tensors = Arc::from("saved_tensors");
+        let for_backward = tx.getattr_sync(&Var::Obj(ctx), &saved_tensors)?;
+        tx.st.effects.write_attr(ctx, &saved_tensors, Some(saved));
+        let jvp = method(tx, "jvp")?;
+        let mut given = vec![Var::Obj(ctx)];
+        for v in &args.pos {
+            let v = tx.look(v)?;
+            given.push(match v {
+                Var::Tensor(_) => v,
+                _ => tx.none(),
+            });
+        }
+        tx.call_sync(&jvp, Args::pos(given))?;
+        let before = Some(for_backward);
+        tx.st.effects.write_attr(ctx, &saved_tensors, before);
+    }
     let end = tx.log.graph.checkpoint();
     let mut graphs = None;
     if differentiable {
@@ -488,7 +531,7 @@ fn both_graphs(
     (results, in_tuple, given, gradients): (&[Option<NodeId>], bool, &[Var], &Var),
 ) -> R<Option<function_graphs::Graphs>> {
     let materializes = tx.getattr_sync(&Var::Obj(ctx), &Arc::from("materializes"))?;
-    if tx.runs_as_is || !tx.truth(&materializes)? {
+    if tx.runs_as_is || tx.st.levels.records() || !tx.truth(&materializes)? {
         return Ok(None);
     }
     let results: Option<Vec<NodeId>> = results.iter().copied().collect();

@@ -65,7 +65,7 @@ pub(crate) fn tell_backward_later(tx: &mut Tx<'_>, callable: &Var, args: &Args) 
     let fits = TELLING
         .iter()
         .any(|(n, count)| *n == &**name && args.pos.len() == *count && args.kw.is_empty());
-    if !fits || tx.has_modes() || tx.st.levels.is_active() {
+    if !fits || tx.has_modes() || tx.st.levels.dual.is_some() {
         return Ok(None);
     }
     let receiver = tx.realize(receiver)?;
@@ -80,6 +80,14 @@ pub(crate) fn tell_backward_later(tx: &mut Tx<'_>, callable: &Var, args: &Args) 
         return Ok(None);
     }
     let existed = t.input.is_some();
+    if tx.st.levels.is_active() {
+        // The backward pass of a transform is in the graph.
+        let is_inside = tx.st.levels.shadows.contains_key(&t.node.0);
+        return match &**name {
+            REGISTER if is_inside => hook_in_graph(tx, t, &args.pos[0]).map(Some),
+            _ => Ok(None),
+        };
+    }
     if !existed && !tx.runs_as_is {
         return match &**name {
             REGISTER => hook_in_graph(tx, t, &args.pos[0]).map(Some),
@@ -177,7 +185,9 @@ fn waiting(tx: &Tx<'_>, handle: ObjId) -> R<Option<usize>> {
 /// A hook of a tensor of the graph's own, whose backward pass a compiler makes.
 fn hook_in_graph(tx: &mut Tx<'_>, t: &Rc<TensorVar>, hook: &Var) -> R<Var> {
     let meta = tx.st.effects.meta(t).clone();
-    if meta.alias == Alias::View && tx.so_far().views_input(t.node) {
+    // In a transform it is a tensor of the level.
+    let is_inside = tx.st.levels.is_active();
+    if !is_inside && meta.alias == Alias::View && tx.so_far().views_input(t.node) {
         return Err(Stop::unsupported(format!(
             "{WHAT} of a view of an input, which a compiler makes anew"
         )));
@@ -253,7 +263,10 @@ fn trace_hook(tx: &mut Tx<'_>, t: &Rc<TensorVar>, hook: &Var) -> R<(Traced, Vec<
     let args = Args::pos(vec![Var::Tensor(t.clone())]);
     let node_args = tx.node_args(&args)?;
     let detach = Callee::Method("detach");
-    let grad = tx.emit_inferred(&detach, node_args, Inferred::Tensor(meta), &args)?;
+    let grad = match tx.st.levels.is_active() {
+        true => tx.emit(&detach, &args)?,
+        false => tx.emit_inferred(&detach, node_args, Inferred::Tensor(meta), &args)?,
+    };
     let Var::Tensor(inside) = &grad else {
         return Err(Stop::Internal("a gradient that is no tensor".into()));
     };
