@@ -9,7 +9,8 @@ use pyo3::exceptions::PyException;
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyCFunction, PyDict, PyList, PyTuple};
+use pyo3::types::{IntoPyDict, PyCFunction, PyDict, PyList, PyTuple};
+use torch_abi::names::{CONTEXTS, ContextKind};
 
 use crate::aot::{CONSTANT, Torch};
 use crate::names;
@@ -107,9 +108,14 @@ impl Propagation {
         tracing.setattr("fake_mode", &self.mode)?;
         let entered = self.enter_all(py, &stack);
         let result = entered.map(|()| self.run_all(py, &torch, &mut running));
+        let left = match (&result, &running) {
+            (Ok(Err(_)), Some(stopped_at)) => leave_entered(self.gm.bind(py), stopped_at),
+            _ => Ok(()),
+        };
         let restored = tracing.setattr("fake_mode", used_by_backend);
         interrupts::to_the_end(py, || stack.call_method0("close"))?;
         restored?;
+        left?;
         match result? {
             Err(error) if !error.is_instance_of::<PyException>(py) => Err(error),
             Err(_) => running
@@ -288,6 +294,46 @@ impl<'py> Run<'_, 'py> {
         }
         Ok(made)
     }
+}
+
+/// Leaves the contexts that a graph had entered when its run stopped at a node.
+fn leave_entered(gm: &Bound<'_, PyAny>, stopped_at: &Bound<'_, PyAny>) -> PyResult<()> {
+    let py = gm.py();
+    let function = |path: &str| -> PyResult<Bound<'_, PyAny>> {
+        let (module, name) = path.rsplit_once('.').unwrap_or(("torch", path));
+        py.import(module)?.getattr(name)
+    };
+    let mut known = Vec::new();
+    for (kind, enter, leave) in CONTEXTS {
+        known.push((kind, function(enter)?, function(leave)?));
+    }
+    let mut entered: Vec<(usize, Bound<'_, PyAny>)> = Vec::new();
+    for node in gm.getattr("graph")?.getattr("nodes")?.try_iter()? {
+        let node = node?;
+        if node.is(stopped_at) {
+            break;
+        }
+        let target = node.getattr(intern!(py, "target"))?;
+        if let Some(context) = known.iter().position(|(_, enter, _)| target.is(enter)) {
+            entered.push((context, node));
+        } else if let Some(context) = known.iter().position(|(.., leave)| target.is(leave))
+            && let Some(last) = entered.iter().rposition(|(of, _)| *of == context)
+        {
+            entered.remove(last);
+        }
+    }
+    for (context, node) in entered.into_iter().rev() {
+        let (kind, _, leave) = &known[context];
+        match kind {
+            ContextKind::Mode => {
+                let mode = node.getattr("meta")?.get_item(names::EXAMPLE_VALUE)?;
+                leave.call1((mode,))?
+            }
+            ContextKind::DualLevel => leave.call((), Some(&[("level", 0)].into_py_dict(py)?))?,
+            ContextKind::Level | ContextKind::RefusesHooks => leave.call0()?,
+        };
+    }
+    Ok(())
 }
 
 /// What a `get_attr` node reads.
