@@ -89,6 +89,8 @@ pub enum MetaArg {
     List(Vec<MetaArg>),
     /// tuple
     Tuple(Vec<MetaArg>),
+    /// dict: keys and what they stand for, by turns
+    Dict(Vec<MetaArg>),
     /// slice
     Slice(Box<[MetaArg; 3]>),
     /// `...`
@@ -118,7 +120,7 @@ impl MetaArg {
             MetaArg::Tuple(v) => Value::Tuple(v.iter().map(MetaArg::value).collect()),
             MetaArg::Slice(s) => Value::slice(s[0].value(), s[1].value(), s[2].value()),
             MetaArg::Ellipsis => Value::Ellipsis,
-            MetaArg::RaggedSize(..) | MetaArg::Unknown => Value::Unknown,
+            MetaArg::RaggedSize(..) | MetaArg::Dict(_) | MetaArg::Unknown => Value::Unknown,
         }
     }
 }

@@ -44,6 +44,15 @@ impl<'py> SoFar<'_, 'py> {
             }
             (MetaArg::List(v), Arg::List(w)) => PyList::new(py, all(v, w)?)?.into_any(),
             (MetaArg::Tuple(v), Arg::Tuple(w)) => PyTuple::new(py, all(v, w)?)?.into_any(),
+            (MetaArg::Dict(v), Arg::Dict(w)) => {
+                let dict = PyDict::new(py);
+                for (m, (key, value)) in v.chunks_exact(2).zip(w) {
+                    let [key, value] = [(&m[0], key), (&m[1], value)]
+                        .map(|(m, a)| self.fake_arg(m, a, fakes, sized));
+                    dict.set_item(key?, value?)?;
+                }
+                dict.into_any()
+            }
             (MetaArg::Slice(v), Arg::Slice(w)) => py
                 .get_type::<PySlice>()
                 .call1(PyTuple::new(py, all(&v[..], &w[..])?)?)?,

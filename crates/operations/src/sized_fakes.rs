@@ -237,7 +237,9 @@ impl SizedFakes {
 pub fn has_float(arg: &MetaArg) -> bool {
     match arg {
         MetaArg::SymFloat => true,
-        MetaArg::List(items) | MetaArg::Tuple(items) => items.iter().any(has_float),
+        MetaArg::List(items) | MetaArg::Tuple(items) | MetaArg::Dict(items) => {
+            items.iter().any(has_float)
+        }
         _ => false,
     }
 }
@@ -247,7 +249,9 @@ pub fn has_size(arg: &MetaArg) -> bool {
     match arg {
         MetaArg::Tensor(meta) => !meta.is_static(),
         MetaArg::SymInt(n) => n.as_const().is_none(),
-        MetaArg::List(items) | MetaArg::Tuple(items) => items.iter().any(has_size),
+        MetaArg::List(items) | MetaArg::Tuple(items) | MetaArg::Dict(items) => {
+            items.iter().any(has_size)
+        }
         MetaArg::Slice(parts) => parts.iter().any(has_size),
         _ => false,
     }

@@ -145,11 +145,13 @@ impl<'py> Tx<'py> {
                     (Arg::List(a), MetaArg::List(m))
                 }
                 Body::Dict(map) if self.obj(*id).class.is(&self.known.dict) => {
-                    let mut items = Vec::new();
+                    let (mut items, mut metas) = (Vec::new(), Vec::new());
                     for (k, v) in map.iter() {
-                        items.push((self.node_arg(k)?.0, self.node_arg(v)?.0));
+                        let ((k, key), (v, value)) = (self.node_arg(k)?, self.node_arg(v)?);
+                        items.push((k, v));
+                        metas.extend([key, value]);
                     }
-                    (Arg::Dict(items), MetaArg::Unknown)
+                    (Arg::Dict(items), MetaArg::Dict(metas))
                 }
                 Body::Plain
                     if let Origin::Source { obj, source } = self.obj(*id).origin.clone()

@@ -186,7 +186,7 @@ impl Tx<'_> {
                     leaf.is_some_and(|leaf| self.has_one_value(&leaf))
                 })
             }
-            MetaArg::List(items) | MetaArg::Tuple(items) => {
+            MetaArg::List(items) | MetaArg::Tuple(items) | MetaArg::Dict(items) => {
                 items.iter().all(|item| self.numbers_fixed(item))
             }
             MetaArg::Slice(parts) => parts.iter().all(|part| self.numbers_fixed(part)),
@@ -258,6 +258,7 @@ impl Tx<'_> {
         match arg {
             MetaArg::List(items) => MetaArg::List(all(items)),
             MetaArg::Tuple(items) => MetaArg::Tuple(all(items)),
+            MetaArg::Dict(items) => MetaArg::Dict(all(items)),
             MetaArg::Slice(parts) => {
                 MetaArg::Slice(Box::new([0, 1, 2].map(|i| self.fix_arg(&parts[i]))))
             }
