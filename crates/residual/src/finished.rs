@@ -22,7 +22,7 @@ use translator::known::Known;
 use translator::state::{Frame, State};
 use translator::stop::{R, Stop};
 use translator::tx::{FloatInput, GraphInput, IntInput, Tx};
-use variables::{ComputedVar, FloatVar, Key, Obj, ObjId, ObjState, ReadNumber, Var};
+use variables::{ComputedVar, FloatVar, Key, Obj, ObjId, ObjState, ReadNumber, TensorVar, Var};
 
 /// The translation.
 pub struct Finished<'a, 'py> {
@@ -122,6 +122,11 @@ impl<'a, 'py> Finished<'a, 'py> {
     /// Whether the graph was made for who gives it back, so that a compiler would want another.
     pub fn suits_no_compiler(&self) -> bool {
         self.tx.runs_as_is && self.tx.is_for_no_compiler()
+    }
+
+    /// Whether what a tensor records leads to nothing but a leaf that the program has made in the graph.
+    pub fn records_for_own_leaf(&self, t: &TensorVar) -> bool {
+        self.tx.records_for_own_leaf(t.node)
     }
 
     /// Says that the graph has to run as it is.

@@ -167,6 +167,18 @@ impl Emitter<'_, '_> {
         }
         let meta = self.tx.state().effects.meta(t);
         let is_own_leaf = t.input.is_none() && meta.requires_grad && meta.is_leaf;
+        if t.input.is_none()
+            && meta.requires_grad
+            && !self.tx.runs_as_is()
+            && self.tx.records_for_own_leaf(t)
+        {
+            let stop = Stop::brk(
+                "Tensor that the compiled function made a leaf is needed outside of it",
+                "A compiler gives a tensor out without a gradient of its own, and nothing that was computed of it leads back to it.",
+                "Call `requires_grad_()` outside of the compiled function, or give out `tensor.detach()`.",
+            );
+            return Err(stop.or_retreat(Retreat::Private));
+        }
         match is_own_leaf {
             false => Ok(()),
             true if self.tx.runs_as_is() => {

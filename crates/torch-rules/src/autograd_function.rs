@@ -25,8 +25,7 @@ use crate::function_graphs;
 /// What `forward` and `backward` are given as their context while they are interpreted.
 const CONTEXT: &std::ffi::CStr = c"
 class FunctionCtx:
-    saved_tensors = ()
-    for_forward = ()
+    saved_tensors = for_forward = ()
     plain = ()
     dirty = ()
     materializes = True

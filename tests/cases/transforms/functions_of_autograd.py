@@ -1,4 +1,4 @@
-"""`autograd.Function` inside transforms: differentiated twice, batched, forward mode; hooks inside."""
+"""`autograd.Function` and hooks inside transforms: nested, batched, forward mode."""
 
 import torch
 from torch.func import grad, jvp, vjp, vmap

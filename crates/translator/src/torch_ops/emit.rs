@@ -312,7 +312,7 @@ impl<'py> Tx<'py> {
         let is_own_leaf = |v: &Var| match v {
             Var::Tensor(t) if t.input.is_none() => {
                 let meta = self.st.effects.meta(t);
-                meta.requires_grad && meta.is_leaf
+                meta.requires_grad && meta.is_leaf && !self.is_made_leaf(t.node)
             }
             _ => false,
         };

@@ -7,13 +7,17 @@
 use std::rc::Rc;
 
 use fx_graph::{Arg, NodeId, OpKind};
+use pyo3::prelude::*;
+use rustc_hash::FxHashSet;
 use tensor_meta::{Alias, Does, Inferred, TensorMeta};
-use variables::{TensorVar, Var};
+use variables::{Obj, TensorVar, Var};
 
 use super::emit::Callee;
 use super::raising;
 use crate::stop::R;
 use crate::tx::{Args, Tx};
+
+const SETTER: &str = "requires_grad_";
 
 impl Tx<'_> {
     /// Sets whether a tensor records gradients, as an operation of the graph. False where plain Python
@@ -29,18 +33,58 @@ impl Tx<'_> {
         if is_within || self.st.levels.is_active() || !self.may_become_leaf(t)? {
             return Ok(false);
         }
+        if !self.runs_as_is {
+            // Nobody can tell whether the tensor is a leaf, as long as nothing that follows from it leaves the graph.
+            if !wanted || self.used.is_some() {
+                return Ok(false);
+            }
+            self.mark_place();
+        }
         let mut meta = TensorMeta::clone(self.st.effects.meta(t));
         meta.requires_grad = wanted;
         meta.is_leaf = true;
         meta.alias = Alias::Identity;
         let args = Args::pos(vec![Var::Tensor(t.clone()), self.bool(wanted)]);
-        let callee = Callee::Method("requires_grad_");
+        let callee = Callee::Method(SETTER);
         let inferred = Inferred::Tensor(meta);
         self.check_shown(&callee, &args, &inferred)?;
         let node_args = self.node_args(&args)?;
         self.emit_inferred(&callee, node_args, inferred, &args)?;
-        self.st.needs_as_is = true;
+        self.st.needs_as_is |= self.runs_as_is;
         Ok(true)
+    }
+
+    /// Whether the program has made a tensor of the graph a leaf that records gradients.
+    pub fn is_made_leaf(&self, node: NodeId) -> bool {
+        let users = self.log.graph.users(node);
+        users.iter().any(|user| {
+            let data = &self.log.graph[*user];
+            data.op == OpKind::CallMethod
+                && data.target.name().is_some_and(|name| **name == *SETTER)
+                && data.args.first() == Some(&Arg::Node(node))
+        })
+    }
+
+    /// Whether a tensor requires gradients, as far as the graph says, for one of its own leaves alone.
+    pub fn records_for_own_leaf(&self, node: NodeId) -> bool {
+        let (mut seen, mut open) = (FxHashSet::default(), vec![node]);
+        let mut found = false;
+        while let Some(node) = open.pop() {
+            if !seen.insert(node) {
+                continue;
+            }
+            if self.is_made_leaf(node) {
+                found = true;
+                continue;
+            }
+            open.extend(self.log.graph.inputs(node));
+        }
+        let records = |o: &Obj| {
+            let flag = o.bind(self.py).getattr("requires_grad");
+            flag.is_ok_and(|flag| flag.is_truthy().unwrap_or(false))
+        };
+        let mut inputs = self.log.inputs.iter();
+        found && !inputs.any(|input| seen.contains(&input.node) && records(&input.obj))
     }
 
     /// Whether a tensor is the graph's own, and would be a leaf that nothing relies on.
@@ -51,7 +95,7 @@ impl Tx<'_> {
             && meta.alias == Alias::Fresh
             && t.class.is(&self.known.tensor);
         let differentiable = meta.dtype.is_floating() || meta.dtype.is_complex();
-        if !(self.runs_as_is && is_own && meta.is_leaf && differentiable) {
+        if !(is_own && meta.is_leaf && differentiable) {
             return Ok(false);
         }
         let is_write = |node: &NodeId| {
