@@ -49,12 +49,10 @@ impl Tx<'_> {
         if jumps && !only_raises(body, next) {
             return Ok(None);
         }
-        // What a compiler makes of a graph runs again only where all of it can.
-        let compiled = !self.runs_as_is && self.nested == 0 && !self.st.levels.is_active();
-        let unseen = compiled && raising::can_all_run_again_with_draws(&self.log.graph);
-        if !(unseen || self.can_raise_unseen()?) {
+        if !self.can_check_in_graph()? {
             return Ok(None);
         }
+        let compiled = !self.runs_as_is;
         let torch = self.known.torch.clone();
         let function = |tx: &Self, name: &str| torch.getattr(tx.py, name);
         let mut holds = condition.clone();
@@ -73,6 +71,16 @@ impl Tx<'_> {
         self.st.leads_to_handler |= compiled;
         self.st.needs_as_is |= !compiled;
         Ok(Some(jumps))
+    }
+
+    /// Whether a check that fails in the graph makes the whole function run again as plain Python, whoever runs the graph.
+    pub fn can_check_in_graph(&self) -> R<bool> {
+        if self.runs_as_is {
+            return self.can_raise_unseen();
+        }
+        // What a compiler makes of a graph runs again only where all of it can.
+        let is_whole = self.nested == 0 && !self.st.levels.is_active();
+        Ok(is_whole && raising::can_all_run_again_with_draws(&self.log.graph))
     }
 
     /// Whether a node that raises here makes the whole function run again as plain Python.

@@ -12,7 +12,6 @@ use pyo3::prelude::*;
 use tensor_meta::Fact;
 use variables::{ComputedVar, Var};
 
-use super::raising;
 use crate::early::value_needed;
 use crate::state::Snapshot;
 use crate::stop::R;
@@ -88,9 +87,7 @@ impl Tx<'_> {
         relation: &IntRelation,
         values: (i64, i64),
     ) -> R<bool> {
-        let compiled = !self.runs_as_is && self.nested == 0 && !self.st.levels.is_active();
-        let unseen = compiled && raising::can_all_run_again_with_draws(&self.log.graph);
-        if self.has_modes() || !(unseen || self.can_raise_unseen()?) {
+        if self.has_modes() || !self.can_check_in_graph()? {
             return Ok(false);
         }
         let args = vec![
@@ -122,7 +119,7 @@ impl Tx<'_> {
         self.log.graph.set_repeatable(node);
         self.log.graph.set_may_refuse_arguments(node);
         // Nothing that runs only once comes behind it, for a compiler.
-        self.st.leads_to_handler |= compiled;
+        self.st.leads_to_handler |= !self.runs_as_is;
         self.assume_relation(relation, values);
         Ok(true)
     }
