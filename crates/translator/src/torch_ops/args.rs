@@ -163,6 +163,13 @@ impl<'py> Tx<'py> {
                 }
                 _ => return Err(self.no_graph_argument(&var)),
             },
+            Var::Py(p) if self.is_legacy_type(p.obj.bind(self.py))? => {
+                // The code of a graph has no other text for it.
+                let class = p.obj.bind(self.py);
+                let (module, name) = (class.getattr("__module__")?, class.getattr("__name__")?);
+                let text = format!("{module}.{name}");
+                (Arg::Str(text.clone().into()), MetaArg::Str(text))
+            }
             Var::Py(p) => {
                 let b = p.obj.bind(self.py).clone();
                 let meta = if b.is(self.known.float.bind(self.py)) {
@@ -189,6 +196,13 @@ impl<'py> Tx<'py> {
             }
             _ => return Err(self.no_graph_argument(&var)),
         })
+    }
+
+    /// Whether an object is one of the types that tensors once had by dtype and device (`torch.IntTensor`), which
+    /// torch takes by its name as well.
+    fn is_legacy_type(&self, obj: &Bound<'py, PyAny>) -> R<bool> {
+        let torch = self.known.torch.bind(self.py);
+        Ok(obj.get_type().is(&torch.getattr("FloatTensor")?.get_type()))
     }
 
     /// Whether a function is Python code of torch's, which looks at what it is given.
