@@ -31,6 +31,8 @@ pub(crate) struct Traced {
     pub(crate) metas: Vec<TensorMeta>,
     /// whether a tensor that it gives may share memory with others
     pub(crate) gives_views: bool,
+    /// whether it stores what was there before in an object from outside
+    pub(crate) stores_again: bool,
 }
 
 /// A result of the function.
@@ -174,6 +176,8 @@ pub(crate) fn trace_noting(
     // A function that runs once more in the backward pass is not behind the graph then.
     let result = result.and_then(|made| tx.not_seen(what).map(|()| made));
     let changed = tx.st.effects.stop_listing(listed);
+    let is_from_outside = |id: &ObjId| (id.0 as usize) < effects.len() || !tx.obj(*id).is_new();
+    let stores_again = changed.iter().any(is_from_outside);
     let plain = changed.iter().all(|id| is_as_before(tx, *id, &effects))
         && !tx.st.effects.others_since(&effects)
         && !tx.st.effects.advanced_since(&effects)
@@ -199,7 +203,13 @@ pub(crate) fn trace_noting(
         Ok(_) if !placeholders.is_empty() => Err(Stop::unsupported(format!(
             "{what} of a function that uses a number which is no constant"
         ))),
-        Ok(out) => traced(tx, what, &out, from, bound, inputs, given),
+        Ok(out) => {
+            let made = traced(tx, what, &out, from, bound, inputs, given);
+            made.map(|made| Traced {
+                stores_again,
+                ..made
+            })
+        }
     };
     // Their names are free again.
     for node in placeholders.into_iter().chain(read) {
@@ -248,6 +258,7 @@ fn traced(
         out,
         metas,
         gives_views,
+        stores_again: false,
     })
 }
 

@@ -6,13 +6,14 @@
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict};
-use tensor_meta::Inferred;
+use tensor_meta::{Does, Inferred};
 use translator::rules::{Given, Rule, RuleList};
 use translator::stop::{R, Stop};
 use translator::torch_ops::args::NodeArgs;
 use translator::torch_ops::emit::Callee;
 use translator::tx::{Args, Flow, Tx};
 use variables::Var;
+use variables::raising::traits_of;
 
 use crate::bodies::Taker;
 
@@ -150,7 +151,19 @@ fn checkpointed(
     read.extend(crate::bodies::read_again(tx, &mut traced)?);
     let inputs = traced.inputs;
     // torch's operator has no place for contexts.
-    let (taker, node, path) = match tx.runs_as_is || options.contains("context_fn")? {
+    let is_ours = tx.runs_as_is || options.contains("context_fn")?;
+    // `self.count += 1` of a buffer: torch's own tracer leaves it to plain Python, which counts both runs.
+    if !is_ours && traced.stores_again {
+        let mut nodes = traced.graph.iter();
+        if nodes.any(|(_, n)| traits_of(n).any(Does::WRITES)) {
+            return Err(Stop::brk(
+                format!("{WHAT} of a function that writes to a tensor which it stores again"),
+                "A compiler runs the function once where plain Python runs it twice: the tensor would be written to once.",
+                "Write to the tensor outside of the checkpointed function.",
+            ));
+        }
+    }
+    let (taker, node, path) = match is_ours {
         true => {
             let made = MODULE
                 .get(py)?

@@ -202,7 +202,7 @@ impl<'py> Tx<'py> {
     /// torch takes by its name as well.
     fn is_legacy_type(&self, obj: &Bound<'py, PyAny>) -> R<bool> {
         let torch = self.known.torch.bind(self.py);
-        Ok(obj.get_type().is(&torch.getattr("FloatTensor")?.get_type()))
+        Ok(obj.get_type().is(torch.getattr("FloatTensor")?.get_type()))
     }
 
     /// Whether a function is Python code of torch's, which looks at what it is given.
