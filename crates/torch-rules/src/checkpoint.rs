@@ -152,13 +152,13 @@ fn checkpointed(
     let inputs = traced.inputs;
     // torch's operator has no place for contexts.
     let is_ours = tx.runs_as_is || options.contains("context_fn")?;
-    // `self.count += 1` of a buffer: torch's own tracer leaves it to plain Python, which counts both runs.
+    // `self.count += 1` of a buffer: torch's own tracer leaves it to eager mode, which counts both runs.
     if !is_ours && traced.stores_again {
         let mut nodes = traced.graph.iter();
         if nodes.any(|(_, n)| traits_of(n).any(Does::WRITES)) {
             return Err(Stop::brk(
                 format!("{WHAT} of a function that writes to a tensor which it stores again"),
-                "A compiler runs the function once where plain Python runs it twice: the tensor would be written to once.",
+                "A compiler runs the function once where eager mode runs it twice: the tensor would be written to once.",
                 "Write to the tensor outside of the checkpointed function.",
             ));
         }

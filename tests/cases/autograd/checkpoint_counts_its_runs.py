@@ -1,4 +1,4 @@
-"""A checkpointed layer counts its runs in a buffer, which is stored again: both runs are counted."""
+"""A checkpointed layer counts its runs in a buffer, which is stored again: both are counted."""
 
 import torch
 from torch import nn

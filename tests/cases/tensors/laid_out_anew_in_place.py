@@ -1,6 +1,7 @@
 """A tensor from outside gets other strides and values in place: it has both behind the call.
 
-A no-op backend gets all of it; a compiler would put the values back in a layout of its own, so the graph breaks there.
+A no-op backend gets all of it. A compiler would put the values back in a layout of its own: there
+the graph breaks.
 """
 
 import torch
