@@ -129,7 +129,9 @@ DYNAMO = {
     "mark_dynamic": honoured("with `min` and `max` as a hint; raises where a size is specialised"),
     "mark_static": honoured(),
     "mark_static_address": honoured("with `guard=True` code is for that very tensor"),
-    "mark_unbacked": honoured(),
+    "mark_unbacked": honoured(
+        "as a size that may change: 0 and 1 have graphs of their own, a branch is a guard"
+    ),
     "maybe_mark_dynamic": honoured(),
     "nonstrict_trace": honoured(),
     "on_compile_start": honoured(),
