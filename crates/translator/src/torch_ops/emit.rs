@@ -22,7 +22,7 @@ use crate::tx::{Args, Flow, Tx};
 const MOST_CHECKS: usize = 16;
 
 /// What reaches a node without a call that could be asked about.
-const STANDING_IN: &str = "an operation that stands for another";
+pub(super) const STANDING_IN: &str = "an operation that stands for another";
 
 impl<'py> Tx<'py> {
     /// A `call_function` node for a Python callable.
@@ -93,56 +93,6 @@ impl<'py> Tx<'py> {
         let data = self.look(data)?;
         let is_tensor = |_: &Self, v: &Var| matches!(v, Var::Tensor(_));
         Ok(!is_tensor(self, &data) && self.any_element(&data, &is_tensor)?)
-    }
-
-    /// An operation with `out=`: what it would give fits the tensor that is given, which it then is.
-    ///
-    /// # Errors
-    /// A break where the tensor would be resized or its autograd history matters.
-    fn emit_into(&mut self, callee: &Callee<'_>, mut args: Args) -> R<Var> {
-        self.not_seen_with(STANDING_IN, &args)?;
-        let Callee::Function(_, path, _) = callee else {
-            return Err(Stop::Internal("a method with out=".into()));
-        };
-        let unfit = || {
-            Stop::unsupported(format!(
-                "{path} with out= of another shape or with autograd"
-            ))
-        };
-        let Some(at) = args.kw.iter().position(|(n, _)| &**n == "out") else {
-            return Err(unfit());
-        };
-        let (name, out) = args.kw.remove(at);
-        let out = self.realize(&out)?;
-        let (Var::Tensor(t), true) = (
-            &out,
-            !self.st.effects.shows_tensors && !self.st.levels.records(),
-        ) else {
-            return Err(unfit());
-        };
-        let mut node_args = self.node_args(&args)?;
-        let Inferred::Tensor(result) = self.infer(callee, &node_args)? else {
-            return Err(unfit());
-        };
-        let meta = self.st.effects.meta(t).clone();
-        if meta.shape != result.shape
-            || meta.dtype != result.dtype
-            || meta.device != result.device
-            || meta.requires_grad
-            || result.requires_grad
-        {
-            return Err(unfit());
-        }
-        node_args.kw.push((name, self.node_arg(&out)?.0));
-        self.lets_write(t)?;
-        let shared = self.so_far().memory_is_shared(t, &args.pos);
-        let node = self.add_node(callee, node_args.pos, node_args.kw)?;
-        self.log.graph.set_impure(node, true);
-        if shared && raising::raises_early(&self.log.graph, node) {
-            self.log.graph.set_may_refuse_write(node);
-        }
-        self.leads_to_handlers(node)?;
-        Ok(out)
     }
 
     /// Infers the result first; makes a node only where the result is a tensor (or several).
@@ -509,7 +459,7 @@ impl<'py> Tx<'py> {
     }
 
     /// Adds the node with the user's source lines.
-    fn add_node(&mut self, callee: &Callee<'_>, pos: Vec<Arg>, kw: Kwargs) -> R<NodeId> {
+    pub(super) fn add_node(&mut self, callee: &Callee<'_>, pos: Vec<Arg>, kw: Kwargs) -> R<NodeId> {
         let node = match callee {
             Callee::Function(f, path, _) => {
                 let substitute = (self.rules.torch.stand_in)(self, f.bind(self.py), path)?;
@@ -544,7 +494,7 @@ impl<'py> Tx<'py> {
     }
 
     /// Metadata of the result: by rule, else by FakeTensor.
-    fn infer(&mut self, callee: &Callee<'_>, args: &NodeArgs) -> R<Inferred> {
+    pub(super) fn infer(&mut self, callee: &Callee<'_>, args: &NodeArgs) -> R<Inferred> {
         match self.infer_beside_unknown(callee, args)? {
             Ok(inferred) => Ok(inferred),
             Err(RuleError::WouldRaise { message }) => Err(Stop::raises(
@@ -680,13 +630,7 @@ impl<'py> Tx<'py> {
             }
             Inferred::NamedTuple { type_name, items } => {
                 let items = self.wrap_items(node, items, args, depth)?;
-                let class = self
-                    .known
-                    .torch
-                    .bind(self.py)
-                    .getattr("return_types")?
-                    .getattr(type_name)?
-                    .unbind();
+                let class = self.return_type(type_name)?;
                 Ok(Var::Tuple(Rc::new(TupleVar {
                     items,
                     class: Some(class),
@@ -695,6 +639,12 @@ impl<'py> Tx<'py> {
             }
             other => self.query_result(&other),
         }
+    }
+
+    /// A class of torch's named tuples of results.
+    pub(super) fn return_type(&self, name: &str) -> PyResult<Obj> {
+        let classes = self.known.torch.bind(self.py).getattr("return_types")?;
+        Ok(classes.getattr(name)?.unbind())
     }
 
     fn wrap_items(

@@ -45,5 +45,6 @@ pub(crate) mod sizes;
 pub mod subclasses;
 
 pub mod wrappers;
+mod written_out;
 
 pub use variables::{raising, table};
