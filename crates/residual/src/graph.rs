@@ -230,10 +230,17 @@ const STATE: [&str; 5] = [
     "torch.amp.autocast_mode._exit_autocast",
 ];
 
-/// Whether the graph computes nothing: the residual code sets the state that it would leave.
+/// Whether the graph computes nothing: the residual code sets the state that it would leave. Levels of transforms
+/// are left in the graph that enters them.
 fn only_state(tx: &Finished<'_, '_>) -> bool {
+    let changes_level = |path: &str| {
+        (names::CONTEXTS.iter()).any(|(_, enter, leave)| [*enter, *leave].contains(&path))
+    };
     tx.graph().iter().all(|(_, node)| match &node.target {
-        Target::Function(f) => STATE.contains(&&*f.path),
+        Target::Function(f) => {
+            let path = &*f.path;
+            STATE.contains(&path) || changes_level(path) || names::levels::PREPARES.contains(&path)
+        }
         Target::Name(_) => !matches!(node.op, OpKind::CallMethod | OpKind::CallModule),
     })
 }

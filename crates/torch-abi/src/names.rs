@@ -291,6 +291,17 @@ pub mod levels {
     pub const ALLOW_LEAVES: &str = "set_inplace_requires_grad_allowed";
     /// Whether they may.
     pub const ALLOWS_LEAVES: &str = "get_inplace_requires_grad_allowed";
+    /// Functions that prepare a level for what is computed in it: nothing of them is left behind the level.
+    pub const PREPARES: [&str; 8] = [
+        "torch._C._functorch._wrap_for_grad",
+        "torch._C._functorch.set_inplace_requires_grad_allowed",
+        "torch._C._set_fwd_grad_enabled",
+        "torch._functorch.eager_transforms._set_tensor_requires_grad",
+        "torch._functorch.predispatch._add_batch_dim",
+        "torch._functorch.predispatch._make_dual",
+        "torch._functorch.predispatch.lazy_load_decompositions",
+        "torch.autograd.forward_ad._maybe_load_decompositions",
+    ];
 }
 /// Functions of [`TORCH_C`] that set whether forward mode records tangents, and that say whether it does.
 pub const FORWARD_MODE: [&str; 2] = ["_set_fwd_grad_enabled", "_is_fwd_grad_enabled"];

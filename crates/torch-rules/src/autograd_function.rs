@@ -14,6 +14,7 @@ use pyo3::prelude::*;
 use tensor_meta::{Alias, Inferred, TensorMeta};
 use translator::rules::{Given, Rule, RuleList};
 use translator::stop::{R, Stop};
+use translator::torch_ops::args::NodeArgs;
 use translator::torch_ops::emit::Callee;
 use translator::tx::{Args, Flow, Tx};
 use variables::contexts::{Level, LevelKind};
@@ -248,15 +249,26 @@ fn apply_noting(
         if !dirty.is_empty() {
             return Err(Stop::unsupported("mark_dirty in a transform"));
         }
-        // The methods do no more than compute, so they may be run on what stands for the tensors.
-        let (inferred, out) = tx.infer_fake_result(&callee, &node_args, "")?;
-        let made = tx.emit_inferred(&callee, node_args, inferred, &passed)?;
-        tx.keep_shadow(&made, out.bind(py))?;
+        let made = emit_in_transform(tx, &callee, node_args, &passed)?;
         return Ok(Some(Flow::Value(made)));
     }
     let inferred = inferred(out);
     let result = tx.emit_inferred(&callee, node_args, inferred, &passed)?;
     written(tx, &dirty, result).map(|v| Some(Flow::Value(v)))
+}
+
+/// The node in levels of transforms. The methods do no more than compute, so they may be run on what stands for the
+/// tensors.
+fn emit_in_transform(
+    tx: &mut Tx<'_>,
+    callee: &Callee<'_>,
+    node_args: NodeArgs,
+    args: &Args,
+) -> R<Var> {
+    let (inferred, out) = tx.infer_fake_result(callee, &node_args, "")?;
+    let made = tx.emit_inferred(callee, node_args, inferred, args)?;
+    tx.keep_shadow(&made, out.bind(tx.py))?;
+    Ok(made)
 }
 
 /// Whether what levels of transforms do with `apply` is to run `forward` and `backward`, each as it is written.

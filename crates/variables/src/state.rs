@@ -3,7 +3,7 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use fx_graph::{Checkpoint, ModuleCall, SourceLine, SourceStack};
+use fx_graph::{Checkpoint, ModuleCall, NodeId, SourceLine, SourceStack};
 use guards::SourceId;
 
 use crate::code::CodeInfo;
@@ -156,6 +156,8 @@ pub struct State {
     pub leads_to_handler: bool,
     /// whether the graph is right only where it runs as it is
     pub needs_as_is: bool,
+    /// nodes of tensors that the program has made leaves which record gradients, for a compiler
+    pub own_leaves: im::Vector<NodeId>,
     /// whether a tensor may be one of an inference mode
     pub met_inference: bool,
     /// whether a tensor may be one whose class torch asks
@@ -201,6 +203,7 @@ impl State {
             grad_enabled,
             leads_to_handler: false,
             needs_as_is: false,
+            own_leaves: im::Vector::new(),
             met_inference: false,
             met_subclass: false,
         }

@@ -3,7 +3,7 @@
 import torch
 from torch.func import grad, jacrev
 
-GRAPHS = 2
+GRAPHS = 1
 # Guards of the Python of torch that is inlined are a thousand lines.
 SNAPSHOT = False
 

@@ -17,8 +17,6 @@ use super::raising;
 use crate::stop::R;
 use crate::tx::{Args, Tx};
 
-const SETTER: &str = "requires_grad_";
-
 impl Tx<'_> {
     /// Sets whether a tensor records gradients, as an operation of the graph. False where plain Python
     /// has to do it, or to refuse it.
@@ -39,13 +37,14 @@ impl Tx<'_> {
                 return Ok(false);
             }
             self.mark_place();
+            self.st.own_leaves.push_back(t.node);
         }
         let mut meta = TensorMeta::clone(self.st.effects.meta(t));
         meta.requires_grad = wanted;
         meta.is_leaf = true;
         meta.alias = Alias::Identity;
         let args = Args::pos(vec![Var::Tensor(t.clone()), self.bool(wanted)]);
-        let callee = Callee::Method(SETTER);
+        let callee = Callee::Method("requires_grad_");
         let inferred = Inferred::Tensor(meta);
         self.check_shown(&callee, &args, &inferred)?;
         let node_args = self.node_args(&args)?;
@@ -56,17 +55,14 @@ impl Tx<'_> {
 
     /// Whether the program has made a tensor of the graph a leaf that records gradients.
     pub fn is_made_leaf(&self, node: NodeId) -> bool {
-        let users = self.log.graph.users(node);
-        users.iter().any(|user| {
-            let data = &self.log.graph[*user];
-            data.op == OpKind::CallMethod
-                && data.target.name().is_some_and(|name| **name == *SETTER)
-                && data.args.first() == Some(&Arg::Node(node))
-        })
+        self.st.own_leaves.contains(&node)
     }
 
     /// Whether a tensor requires gradients, as far as the graph says, for one of its own leaves alone.
     pub fn records_for_own_leaf(&self, node: NodeId) -> bool {
+        if self.st.own_leaves.is_empty() {
+            return false;
+        }
         let (mut seen, mut open) = (FxHashSet::default(), vec![node]);
         let mut found = false;
         while let Some(node) = open.pop() {
