@@ -6,6 +6,7 @@ use guards::{Extent, IntExpr, Source};
 use pyo3::prelude::*;
 use pyo3::types::PyFloat;
 use rustc_hash::FxHashMap;
+use torch_abi::names::ContextKind;
 use torch_abi::{TorchAbi, names};
 use translator::stop::{R, Stop};
 use translator::tx::{FloatInput, GraphInput, IntInput};
@@ -230,19 +231,50 @@ const STATE: [&str; 5] = [
     "torch.amp.autocast_mode._exit_autocast",
 ];
 
-/// Whether the graph computes nothing: the residual code sets the state that it would leave. Levels of transforms
-/// are left in the graph that enters them.
+/// Whether the graph computes nothing: the residual code sets the state that it would leave, and levels of transforms
+/// that it enters it leaves again.
 fn only_state(tx: &Finished<'_, '_>) -> bool {
-    let changes_level = |path: &str| {
-        (names::CONTEXTS.iter()).any(|(_, enter, leave)| [*enter, *leave].contains(&path))
-    };
-    tx.graph().iter().all(|(_, node)| match &node.target {
+    let only_such = tx.graph().iter().all(|(_, node)| match &node.target {
         Target::Function(f) => {
             let path = &*f.path;
-            STATE.contains(&path) || changes_level(path) || names::levels::PREPARES.contains(&path)
+            STATE.contains(&path)
+                || level_change(path).is_some()
+                || names::levels::PREPARES.contains(&path)
         }
         Target::Name(_) => !matches!(node.op, OpKind::CallMethod | OpKind::CallModule),
-    })
+    });
+    only_such && leaves_what_it_enters(tx.graph())
+}
+
+/// What a function enters or leaves that is a level of a transform, or goes with one; whether it enters it.
+fn level_change(path: &str) -> Option<(ContextKind, bool)> {
+    let of_levels = names::CONTEXTS.iter().filter(|c| c.0 != ContextKind::Mode);
+    of_levels
+        .filter(|(_, enter, leave)| [*enter, *leave].contains(&path))
+        .map(|(kind, enter, _)| (*kind, *enter == path))
+        .next()
+}
+
+/// Whether levels that the graph leaves are its own, and none stays entered.
+fn leaves_what_it_enters(graph: &Graph) -> bool {
+    let mut entered = Vec::new();
+    // Inside of a transform hooks may be refused once more, and are allowed again but once.
+    let mut refuses = false;
+    for (_, node) in graph.iter() {
+        let path = node.target.function().map(|f| &*f.path);
+        match path.and_then(level_change) {
+            Some((ContextKind::RefusesHooks, enters)) => {
+                if !enters && !refuses {
+                    return false;
+                }
+                refuses = enters;
+            }
+            Some((kind, true)) => entered.push(kind),
+            Some((kind, false)) if entered.pop() != Some(kind) => return false,
+            _ => {}
+        }
+    }
+    entered.is_empty() && !refuses
 }
 
 /// Removes pairs of nodes of which one sets the grad mode and the next sets it back: the end of one
