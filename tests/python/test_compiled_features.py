@@ -183,6 +183,21 @@ def test_floats_that_a_compiler_needs_as_constants():
     assert agree(lambda x, s: x.add(x, alpha=s), backend, calls) == 5
 
 
+def test_floats_of_a_function_that_torch_has_compiled_before():
+    def filled(x, k):
+        return torch.full((2,), k) + x[0]
+
+    calls = [(torch.arange(8.0), k) for k in (0.5, 1.5, 2.25, 3.0)]
+    theirs = torch.compile(filled, backend="aot_eager")
+    ours = ferrodyn.compile(filled, backend="aot_eager")
+    try:
+        for compiled in (theirs, ours):
+            for args in calls:
+                torch.testing.assert_close(compiled(*args), filled(*args))
+    finally:
+        torch._dynamo.reset()
+
+
 @pytest.mark.parametrize("value", [float("inf"), float("nan")])
 def test_floats_that_are_not_finite(value):
     calls = [(torch.ones(2), s) for s in (0.5, 1.5, value, 2.5)]

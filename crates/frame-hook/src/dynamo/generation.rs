@@ -134,6 +134,10 @@ fn run_backend(
     let py = examples.py();
     // A backend asks for one where it needs a float as a constant.
     let has_floats = call.inputs.iter().any(AotInput::is_float);
+    if has_floats {
+        // What torch's tracer has noted of a function of its own would be taken for this graph's floats.
+        backends::forget_restarts(py)?;
+    }
     let mut restarts = 0;
     let compiled = loop {
         match call.run(backend, module()?.bind(py), examples) {
