@@ -201,6 +201,7 @@ fn calls() -> Vec<(&'static str, Vec<Arg>)> {
         ("torch.nn.functional.linear", vec![x(), y()]),
         ("torch.cat", vec![Tensors(vec![0, 1]), Int(0)]),
         ("torch.cat", vec![Tensors(vec![0, 1]), Int(-1)]),
+        ("torch._C._nn.pad_sequence", vec![Tensors(vec![0, 1])]),
         ("torch.stack", vec![Tensors(vec![0, 1]), Int(1)]),
         ("torch.softmax", vec![x(), Int(-1)]),
         ("torch.sum", vec![x(), Int(0)]),

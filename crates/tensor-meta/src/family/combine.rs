@@ -3,8 +3,8 @@
 use smallvec::SmallVec;
 
 use crate::call::{
-    Call, In, R, bool_or, float_or, int, int_list, int_or, one, opt_tensor, raise, size_or, tensor,
-    tensors, unsupported, wrap_dim,
+    Call, In, R, bool_or, float_or, int, int_list, int_or, one, opt_tensor, raise, size_or, string,
+    tensor, tensors, unsupported, wrap_dim,
 };
 use crate::family::elementwise::{Operand, common_type, elementwise};
 use crate::family::view::unsqueezed;
@@ -339,6 +339,42 @@ fn block_diag(call: &Call<'_>) -> R {
     let metas: Vec<&TensorMeta> = parts.iter().map(|p| p.meta).collect();
     one(call.rows(&shape, dtype, &metas))
 }
+fn pad_sequence(call: &Call<'_>) -> R {
+    let [parts, batch_first, value, side] =
+        call.bind(["sequences", "batch_first", "padding_value", "padding_side"])?;
+    let parts = tensors(parts)?;
+    float_or(value, 0.0)?;
+    if !side.is_none() && !matches!(string(side)?, "left" | "right") {
+        return raise("pad_sequence on another side");
+    }
+    let Some(first) = parts.first() else {
+        return raise("pad_sequence of no tensors");
+    };
+    let (dtype, rank) = (first.dtype, first.dim());
+    if rank == 0 || parts.iter().any(|p| p.dim() != rank) {
+        return unsupported("pad_sequence of tensors of different ranks");
+    }
+    if parts
+        .iter()
+        .any(|p| p.dtype != dtype || p.shape[1..] != first.shape[1..])
+    {
+        return unsupported("pad_sequence of tensors that do not fit each other");
+    }
+    let mut longest = first.shape[0];
+    for part in &parts[1..] {
+        if part.shape[0] > longest {
+            longest = part.shape[0];
+        }
+    }
+    let count = Size::known(parts.len() as i64);
+    let mut shape: Dims = match bool_or(batch_first, false)? {
+        true => [count, longest].into_iter().collect(),
+        false => [longest, count].into_iter().collect(),
+    };
+    shape.extend_from_slice(&first.shape[1..]);
+    let metas: Vec<&TensorMeta> = parts.iter().map(|p| p.meta).collect();
+    one(call.rows(&shape, dtype, &metas))
+}
 fn meshgrid(call: &Call<'_>) -> R {
     let mut indexing = "ij";
     for (key, value) in call.kwargs {
@@ -560,6 +596,12 @@ pub(crate) fn entries(out: &mut Vec<Entry>) {
         rule("repeat_interleave", "*", "*", repeat_interleave).does(TAKES_SIZES),
         rule("block_diag", "*", "", block_diag),
         rule("meshgrid", "*", "", meshgrid),
+        rule(
+            "pad_sequence",
+            "torch._C._nn.pad_sequence",
+            "",
+            pad_sequence,
+        ),
         rule("tril", "*", "*", triangle)
             .does(NEVER_RAISES | TAKES_SIZES)
             .inplace("", ""),

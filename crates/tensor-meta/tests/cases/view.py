@@ -279,6 +279,24 @@ def stacked():
     yield ([],)
 
 
+@rule("pad_sequence")
+def pad_sequence():
+    for t in layouts():
+        yield ([t],)
+        yield [t, t], True
+    for d in "f4", "i8", "bf", "b":
+        yield ([T(3, 2, d=d), T(5, 2, d=d)],)
+        yield [T(3, 2, d=d), T(5, 2, d=d), T(4, 2, d=d)], True, 2.0, "left"
+        yield ([T(3, d=d), T(0, d=d)],)
+        yield ([T(3), T(3, d=d)],)
+    yield ([T(3, 2), T(4, 1)],)
+    yield ([T(3, 1), T(4, 2)],)
+    yield ([T(3), T(4, 2)],)
+    yield [T(3), T(4)], False, 0.0, "middle"
+    yield ([T()],)
+    yield ([],)
+
+
 @rule("cartesian_prod")
 def cartesian_prod():
     for d in "f4", "i8":

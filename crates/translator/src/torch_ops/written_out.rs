@@ -82,9 +82,8 @@ impl Tx<'_> {
             shared |= self.so_far().memory_is_shared(t, &args.pos);
             // What is written last would decide.
             let others: Vec<Var> = tensors[..at].iter().cloned().map(Var::Tensor).collect();
-            if tensors[..at].iter().any(|other| other.node == t.node)
-                || self.so_far().memory_is_shared(t, &others)
-            {
+            let is_given_twice = tensors[..at].iter().any(|other| other.node == t.node);
+            if is_given_twice || at > 0 && self.so_far().memory_is_shared(t, &others) {
                 return Err(unfit());
             }
         }
