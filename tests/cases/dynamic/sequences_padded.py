@@ -5,6 +5,7 @@ from torch.nn.utils.rnn import pad_sequence
 
 SNAPSHOT = False
 GRAPHS = 3
+REFERENCE_GRAPHS = 5
 
 
 def fn(x, y):
