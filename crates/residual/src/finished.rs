@@ -14,7 +14,7 @@ use std::sync::Arc;
 use bytecode::op::LocalIdx;
 use fx_graph::Graph;
 use guards::exec::Pins;
-use guards::{Guard, IntExpr, IntRelation, ObjRef, Source, SourceId, SourceTable};
+use guards::{Extent, Guard, IntExpr, IntRelation, ObjRef, Source, SourceId, SourceTable};
 use pyo3::prelude::*;
 use tensor_meta::Ctx;
 use translator::code::{CodeCache, CodeInfo};
@@ -22,7 +22,9 @@ use translator::known::Known;
 use translator::state::{Frame, State};
 use translator::stop::{R, Stop};
 use translator::tx::{FloatInput, GraphInput, IntInput, Tx};
-use variables::{ComputedVar, FloatVar, Key, Obj, ObjId, ObjState, ReadNumber, TensorVar, Var};
+use variables::{
+    ComputedVar, FloatVar, IntVar, Key, Obj, ObjId, ObjState, ReadNumber, TensorVar, Var,
+};
 
 /// The translation.
 pub struct Finished<'a, 'py> {
@@ -149,6 +151,12 @@ impl<'a, 'py> Finished<'a, 'py> {
     /// As [`Tx::dynamic_sizes`].
     pub fn dynamic_sizes(&self, tensor: SourceId) -> Vec<usize> {
         self.tx.dynamic_sizes(tensor)
+    }
+
+    /// Makes the size of a dimension of an input an input as well.
+    pub fn size_input(&mut self, tensor: SourceId, dim: usize, value: i64) {
+        let expr = IntExpr::Dim(tensor, Extent::Size, dim as u8);
+        self.tx.int_input(&Rc::new(IntVar { expr, value }));
     }
 
     /// What a wrapper holds and says by a property of this name.
