@@ -1,4 +1,4 @@
-"""Arguments of changing sizes that share memory, of which one is written to: a graph for all sizes."""
+"""Arguments of changing sizes that share memory, one of which is written to: one graph for all."""
 
 import torch
 
