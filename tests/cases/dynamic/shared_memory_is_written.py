@@ -4,6 +4,7 @@ import torch
 
 SNAPSHOT = False
 GRAPHS = 2
+REFERENCE_GRAPHS = 5
 
 
 def fn(x, y):
