@@ -153,10 +153,12 @@ impl<'a, 'py> Finished<'a, 'py> {
         self.tx.dynamic_sizes(tensor)
     }
 
-    /// Makes the size of a dimension of an input an input as well.
-    pub fn size_input(&mut self, tensor: SourceId, dim: usize, value: i64) {
+    /// Makes the size of a dimension of an input, where that is no constant, an input as well.
+    pub fn size_input(&mut self, tensor: SourceId, dim: usize) {
         let expr = IntExpr::Dim(tensor, Extent::Size, dim as u8);
-        self.tx.int_input(&Rc::new(IntVar { expr, value }));
+        if let Some(value) = self.tx.known_size(&expr) {
+            self.tx.int_input(&Rc::new(IntVar { expr, value }));
+        }
     }
 
     /// What a wrapper holds and says by a property of this name.

@@ -10,7 +10,7 @@ use fx_graph::{AotInput, ShapeCompare, ShapeExpr, ShapeGuard, ShapeLeaf, ShapeOp
 use guards::{Extent, IntBinary, IntCompare, IntExpr, IntRelation, IntUnary, Source, SourceId};
 use pyo3::prelude::*;
 use pyo3::types::PyInt;
-use rustc_hash::FxHashMap;
+use torch_abi::overlap::objects_may_overlap;
 use torch_abi::{TorchAbi, is_jagged};
 use translator::raw::{dict_get, instance_dict};
 use translator::stop::{R, Stop};
@@ -21,36 +21,33 @@ use crate::graph::CallInput;
 
 /// Makes sizes of inputs that share memory inputs of their own. Where one of them is written to, AOTAutograd makes one
 /// tensor of them, and lays the others out in it: it has no other place to take their sizes from.
-///
-/// # Errors
-/// Whatever torch raises.
-pub(crate) fn give_sizes_in_shared_memory(tx: &mut Finished<'_, '_>) -> PyResult<()> {
+pub(crate) fn give_sizes_in_shared_memory(tx: &mut Finished<'_, '_>) {
     if tx.runs_as_is() || !tx.is_dynamic() {
-        return Ok(());
+        return;
     }
+    let Some(abi) = TorchAbi::loaded() else {
+        return;
+    };
     let py = tx.py;
-    let mut by_storage: FxHashMap<u64, Vec<(SourceId, Obj)>> = FxHashMap::default();
-    for input in tx.inputs() {
-        let is_given = tx.graph().placeholders().contains(&input.node);
-        let storage = input.obj.bind(py).call_method0("untyped_storage");
-        if let (true, Ok(storage)) = (is_given, storage) {
-            let address = storage.call_method0("data_ptr")?.extract()?;
-            let tensors = by_storage.entry(address).or_default();
-            tensors.push((input.source, input.obj.clone()));
-        }
-    }
-    by_storage.retain(|address, tensors| *address != 0 && tensors.len() > 1);
-    let mut shared: Vec<_> = by_storage.into_values().flatten().collect();
-    shared.sort_by_key(|(source, _)| *source);
-    for (source, tensor) in shared {
+    let placeholders = tx.graph().placeholders();
+    let given = tx.inputs().iter();
+    let given: Vec<_> = given
+        .filter(|input| placeholders.contains(&input.node))
+        .map(|input| (input.source, input.obj.clone()))
+        .collect();
+    let overlaps = |(source, tensor): &(SourceId, Obj)| {
+        let tensor = tensor.bind(py);
+        let mut others = given.iter().filter(|(other, _)| other != source);
+        others.any(|(_, other)| objects_may_overlap(abi, tensor, other.bind(py)))
+    };
+    let changes = |(source, _): &&(SourceId, Obj)| !tx.dynamic_sizes(*source).is_empty();
+    let shared = given.iter().filter(changes).filter(|input| overlaps(input));
+    let shared: Vec<SourceId> = shared.map(|(source, _)| *source).collect();
+    for source in shared {
         for dim in tx.dynamic_sizes(source) {
-            if tx.early_size(source, dim).is_none() {
-                let size = tensor.bind(py).call_method1("size", (dim,))?;
-                tx.size_input(source, dim, size.extract()?);
-            }
+            tx.size_input(source, dim);
         }
     }
-    Ok(())
 }
 
 /// What each input is, and what of it may differ from call to call. Empty where no compiler could take the graph, and

@@ -4,6 +4,7 @@
 //! simple rule separates).
 
 use pyo3::ffi;
+use pyo3::prelude::*;
 
 use crate::TorchAbi;
 use crate::view::TensorView;
@@ -223,6 +224,13 @@ impl<'a> Memory<'a> {
             })),
         }
     }
+}
+
+/// Whether two objects of the program may share memory: tensors, or objects with a buffer. No class is asked.
+pub fn objects_may_overlap(abi: &TorchAbi, a: &Bound<'_, PyAny>, b: &Bound<'_, PyAny>) -> bool {
+    // SAFETY: both are alive, and the GIL is held.
+    let [a, b] = [a, b].map(|object| unsafe { Memory::of(abi, object.as_ptr()) });
+    matches!((a, b), (Some(a), Some(b)) if a.may_overlap(&b))
 }
 
 #[cfg(test)]

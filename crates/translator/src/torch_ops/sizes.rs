@@ -110,7 +110,7 @@ impl Tx<'_> {
     }
 
     /// The value of a dimension of an input for this call, where it is no constant.
-    pub(super) fn known_size(&self, leaf: &IntExpr) -> Option<i64> {
+    pub fn known_size(&self, leaf: &IntExpr) -> Option<i64> {
         self.log.sizes.value(leaf)
     }
 
