@@ -9,7 +9,8 @@ use pyo3::exceptions::PyException;
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{IntoPyDict, PyCFunction, PyDict, PyList, PyTuple};
+use pyo3::types::{PyCFunction, PyDict, PyList, PyTuple};
+use torch_abi::contexts::leaving_level;
 use torch_abi::names::{CONTEXTS, ContextKind};
 
 use crate::aot::{CONSTANT, Torch};
@@ -329,7 +330,7 @@ fn leave_entered(gm: &Bound<'_, PyAny>, stopped_at: &Bound<'_, PyAny>) -> PyResu
                 let mode = node.getattr("meta")?.get_item(names::EXAMPLE_VALUE)?;
                 leave.call1((mode,))?
             }
-            ContextKind::DualLevel => leave.call((), Some(&[("level", 0)].into_py_dict(py)?))?,
+            ContextKind::DualLevel => leaving_level(leave, 0)?.call0()?,
             ContextKind::Level | ContextKind::RefusesHooks => leave.call0()?,
         };
     }

@@ -249,11 +249,9 @@ fn only_state(tx: &Finished<'_, '_>) -> bool {
 
 /// What a function enters or leaves that is a level of a transform, or goes with one; whether it enters it.
 fn level_change(path: &str) -> Option<(ContextKind, bool)> {
-    let of_levels = names::CONTEXTS.iter().filter(|c| c.0 != ContextKind::Mode);
-    of_levels
-        .filter(|(_, enter, leave)| [*enter, *leave].contains(&path))
-        .map(|(kind, enter, _)| (*kind, *enter == path))
-        .next()
+    let mut of_levels = names::CONTEXTS.iter().filter(|c| c.0 != ContextKind::Mode);
+    let changed = of_levels.find(|(_, enter, leave)| [*enter, *leave].contains(&path));
+    changed.map(|(kind, enter, _)| (*kind, *enter == path))
 }
 
 /// Whether levels that the graph leaves are its own, and none stays entered.

@@ -155,7 +155,8 @@ impl Emitter<'_, '_> {
 
     /// # Errors
     /// A break for a view that was made while autograd was off, of what requires gradients: it is a leaf with a
-    /// gradient of its own, which a compiler does not make. The same for a tensor that was made inside a transform.
+    /// gradient of its own, which a compiler does not make. The same for a tensor that was made inside a transform, and
+    /// for one that records gradients for a leaf of the function's own alone.
     pub(crate) fn check_given_out(&mut self, t: &TensorVar) -> R<()> {
         if self.tx.state().levels.shadows.contains_key(&t.node.0) {
             let stop = Stop::brk(
@@ -166,12 +167,9 @@ impl Emitter<'_, '_> {
             return Err(stop.or_retreat(Retreat::Private));
         }
         let meta = self.tx.state().effects.meta(t);
-        let is_own_leaf = t.input.is_none() && meta.requires_grad && meta.is_leaf;
-        if t.input.is_none()
-            && meta.requires_grad
-            && !self.tx.runs_as_is()
-            && self.tx.records_for_own_leaf(t)
-        {
+        let records = t.input.is_none() && meta.requires_grad;
+        let is_own_leaf = records && meta.is_leaf;
+        if records && !self.tx.runs_as_is() && self.tx.records_for_own_leaf(t) {
             let stop = Stop::brk(
                 "Tensor that the compiled function made a leaf is needed outside of it",
                 "A compiler gives a tensor out without a gradient of its own, and nothing that was computed of it leads back to it.",

@@ -18,7 +18,7 @@ use translator::torch_ops::args::NodeArgs;
 use translator::torch_ops::emit::Callee;
 use translator::tx::{Args, Flow, Tx};
 use variables::contexts::{Level, LevelKind};
-use variables::{Body, Obj, Origin, TensorVar, Var};
+use variables::{Body, Obj, ObjId, Origin, TensorVar, Var};
 
 use crate::bodies::Numbers;
 use crate::function_graphs;
@@ -271,6 +271,30 @@ fn emit_in_transform(
     Ok(made)
 }
 
+/// Interprets `jvp`, with the tensors that `forward` was given in the place of their tangents: they have the same
+/// metadata. What it is given as saved is what `save_for_forward` was told.
+fn interpret_jvp(tx: &mut Tx<'_>, ctx: ObjId, jvp: &Var, args: &Args) -> R<()> {
+    let saved_tensors = Arc::from("saved_tensors");
+    let for_forward = tx.getattr_sync(&Var::Obj(ctx), &Arc::from("for_forward"))?;
+    let for_backward = tx.getattr_sync(&Var::Obj(ctx), &saved_tensors)?;
+    tx.st
+        .effects
+        .write_attr(ctx, &saved_tensors, Some(for_forward));
+    let mut given = vec![Var::Obj(ctx)];
+    for v in &args.pos {
+        let v = tx.look(v)?;
+        given.push(match v {
+            Var::Tensor(_) => v,
+            _ => tx.none(),
+        });
+    }
+    tx.call_sync(jvp, Args::pos(given))?;
+    tx.st
+        .effects
+        .write_attr(ctx, &saved_tensors, Some(for_backward));
+    Ok(())
+}
+
 /// Whether what levels of transforms do with `apply` is to run `forward` and `backward`, each as it is written.
 fn is_differentiated_as_written(tx: &Tx<'_>, class: &Obj) -> PyResult<bool> {
     let levels = &tx.st.levels;
@@ -433,22 +457,8 @@ fn interpret_function(
         });
     }
     if tx.st.levels.dual.is_some() {
-        let saved = tx.getattr_sync(&Var::Obj(ctx), &Arc::from("for_forward"))?;
-        let saved_tensors = Arc::from("saved_tensors");
-        let for_backward = tx.getattr_sync(&Var::Obj(ctx), &saved_tensors)?;
-        tx.st.effects.write_attr(ctx, &saved_tensors, Some(saved));
         let jvp = method(tx, "jvp")?;
-        let mut given = vec![Var::Obj(ctx)];
-        for v in &args.pos {
-            let v = tx.look(v)?;
-            given.push(match v {
-                Var::Tensor(_) => v,
-                _ => tx.none(),
-            });
-        }
-        tx.call_sync(&jvp, Args::pos(given))?;
-        let before = Some(for_backward);
-        tx.st.effects.write_attr(ctx, &saved_tensors, before);
+        interpret_jvp(tx, ctx, &jvp, args)?;
     }
     let end = tx.log.graph.checkpoint();
     let mut graphs = None;
