@@ -130,7 +130,8 @@ DYNAMO = {
     "mark_static": honoured(),
     "mark_static_address": honoured("with `guard=True` code is for that very tensor"),
     "mark_unbacked": honoured(
-        "as a size that may change: 0 and 1 have graphs of their own, a branch is a guard"
+        "one graph for all sizes, 0 and 1 too; a branch is a guard; "
+        "`min`, `max`, `shape_id` are not checked"
     ),
     "maybe_mark_dynamic": honoured(),
     "nonstrict_trace": honoured(),

@@ -7,7 +7,7 @@
 use fx_graph::{AotInput, ShapeGuard, ShapeLeaf};
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyInt, PyList, PyModule};
+use pyo3::types::{PyDict, PyList, PyModule};
 use rustc_hash::FxHashMap;
 
 use crate::log::{self, log};
@@ -15,9 +15,9 @@ use crate::module_stacks::ModuleStacks;
 use crate::names;
 use crate::node_meta::mark_nodes;
 use crate::propagate::{LateValues, Propagation};
-use crate::ragged;
 use crate::refused;
 use crate::shape_guards;
+use crate::symbolic_context::{CONSTANT, DynamicDims, Held};
 use crate::weakly_held::WeaklyHeld;
 
 /// The contexts in which an AOT backend is called, and what came of them.
@@ -41,17 +41,10 @@ pub struct AotContext {
     weakly_held: WeaklyHeld,
 }
 
-/// Names of attributes that lead to a tensor which another one holds, and dimensions of it.
-pub(crate) type Held = (Vec<String>, Vec<usize>);
-/// The dimensions of a tensor whose sizes may differ from call to call, and those of tensors that it holds.
-pub(crate) type DynamicDims<'a> = (&'a [usize], &'a [Held]);
-/// None.
-pub(crate) const CONSTANT: DynamicDims<'static> = (&[], &[]);
-
 /// The classes that preparing needs.
 pub(crate) struct Torch<'py> {
-    shapes: Bound<'py, PyAny>,
-    source: Bound<'py, PyAny>,
+    pub(crate) shapes: Bound<'py, PyAny>,
+    pub(crate) source: Bound<'py, PyAny>,
     pub(crate) tensor: Bound<'py, PyAny>,
     /// what torch's tracer keeps of an input
     argument: Bound<'py, PyAny>,
@@ -264,12 +257,17 @@ impl<'py> Prepared<'py> {
                 Some(AotInput::Tensor {
                     source,
                     dynamic_dims,
+                    unbacked_dims,
                     dynamic_held,
                     ..
                 }) if example.is_instance(&torch.tensor)? => {
                     let source = torch.unique_local(source, &mut of.taken)?;
                     of.is_dynamic |= inputs[at].changes();
-                    let dims = (&dynamic_dims[..], &dynamic_held[..]);
+                    let dims = DynamicDims {
+                        dims: dynamic_dims,
+                        unbacked: unbacked_dims,
+                        held: dynamic_held,
+                    };
                     context = torch.symbolic_context(&example, &source, dims)?;
                     let fake = match torch.is_scalar(&example)? {
                         true => {
@@ -340,15 +338,15 @@ impl<'py> Prepared<'py> {
         inputs: &[AotInput],
     ) -> PyResult<()> {
         for (at, example) in example_inputs.iter().enumerate() {
-            if let Some(AotInput::Int { source }) = inputs.get(at) {
+            if let Some(AotInput::Int {
+                source,
+                is_unbacked,
+            }) = inputs.get(at)
+            {
                 self.is_dynamic = true;
                 let source = torch.unique_local(source, &mut self.taken)?;
                 let value: i64 = example.extract()?;
-                let kind = torch.shapes.getattr("DimDynamic")?.getattr("DYNAMIC")?;
-                let int = shape_env.call_method1(
-                    "create_unspecified_symint_and_symbol",
-                    (value, &source, kind),
-                )?;
+                let int = torch.int_symbol(shape_env, value, &source, *is_unbacked)?;
                 self.hand(at, int, source)?;
                 continue;
             }
@@ -484,6 +482,7 @@ fn named_by_placeholders(placeholders: &[Bound<'_, PyAny>]) -> PyResult<Vec<AotI
         Ok(AotInput::Tensor {
             source: node.getattr("target")?.extract()?,
             dynamic_dims: Vec::new(),
+            unbacked_dims: Vec::new(),
             dynamic_held: Vec::new(),
             parameter: None,
         })
@@ -665,47 +664,6 @@ impl<'py> Torch<'py> {
         }
     }
 
-    /// Sizes of `dynamic_dims` symbolic, of the tensor and of those that it holds, all others constant. Strides follow
-    /// from sizes.
-    pub(crate) fn symbolic_context(
-        &self,
-        tensor: &Bound<'py, PyAny>,
-        source: &Bound<'py, PyAny>,
-        (dynamic_dims, dynamic_held): DynamicDims<'_>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        let py = tensor.py();
-        let kinds = self.shapes.getattr("DimDynamic")?;
-        let (dynamic, fixed) = (kinds.getattr("DYNAMIC")?, kinds.getattr("STATIC")?);
-        let shape: Vec<Bound<'py, PyAny>> = tensor.getattr("shape")?.extract()?;
-        // The size of rows that differ in length is no number; all others of such a tensor follow from those of the
-        // tensors that it holds.
-        let is_ragged = shape.iter().any(|n| !n.is_exact_instance_of::<PyInt>());
-        let is_dynamic = |dim: usize| is_ragged || dynamic_dims.contains(&dim);
-        let sizes = (0..shape.len()).map(|dim| if is_dynamic(dim) { &dynamic } else { &fixed });
-        let sizes: Vec<_> = sizes.collect();
-        let kwargs = dict(py, "dynamic_sizes", PyList::new(py, sizes)?)?;
-        kwargs.set_item("tensor_source", source)?;
-        if tensor.call_method0("_is_view")?.is_truthy()? {
-            let base = tensor.getattr("_base")?;
-            let source = self.source.call_method1("AttrSource", (source, "_base"))?;
-            let dims: Vec<usize> = match dynamic_dims.is_empty() {
-                true if is_ragged => ragged::dims_of_values(tensor, &base, dynamic_held)?,
-                true => Vec::new(),
-                false => (0..base.call_method0("dim")?.extract()?).collect(),
-            };
-            let context = self.symbolic_context(&base, &source, (&dims, &[]))?;
-            kwargs.set_item("view_base_context", context)?;
-        }
-        let class = match self.inner_contexts(tensor, source, dynamic_held)? {
-            Some(inner) => {
-                kwargs.set_item("inner_contexts", inner)?;
-                "SubclassSymbolicContext"
-            }
-            None => "StatefulSymbolicContext",
-        };
-        self.shapes.call_method(class, (), Some(&kwargs))
-    }
-
     pub(crate) fn fake_of(
         &self,
         mode: &Bound<'py, PyAny>,
@@ -716,40 +674,6 @@ impl<'py> Torch<'py> {
         let kwargs = dict(mode.py(), "source", source)?;
         kwargs.set_item("symbolic_context", context)?;
         mode.call_method("from_tensor", (tensor,), Some(&kwargs))
-    }
-
-    /// The contexts of the tensors that a wrapper subclass's holds, by their names.
-    fn inner_contexts(
-        &self,
-        tensor: &Bound<'py, PyAny>,
-        source: &Bound<'py, PyAny>,
-        dynamic: &[Held],
-    ) -> PyResult<Option<Bound<'py, PyDict>>> {
-        if tensor.get_type().is(&self.tensor) || !tensor.hasattr(names::FLATTEN)? {
-            return Ok(None);
-        }
-        let contexts = PyDict::new(tensor.py());
-        let account = tensor.call_method0(names::FLATTEN)?;
-        for name in account.get_item(0)?.try_iter()? {
-            let name = name?.extract::<String>()?;
-            let inner = tensor.getattr(&*name)?;
-            if !inner.is_instance(&self.tensor)? {
-                continue;
-            }
-            let source = self.source.call_method1("AttrSource", (source, &name))?;
-            let within: Vec<Held> = dynamic
-                .iter()
-                .filter(|(path, _)| path.first() == Some(&name))
-                .map(|(path, dims)| (path[1..].to_vec(), dims.clone()))
-                .collect();
-            let own = within.iter().find(|(path, _)| path.is_empty());
-            let own = own.map_or(&[][..], |(_, dims)| dims);
-            contexts.set_item(
-                &name,
-                self.symbolic_context(&inner, &source, (own, &within))?,
-            )?;
-        }
-        Ok(Some(contexts))
     }
 }
 
@@ -775,7 +699,7 @@ fn placeholders<'py>(gm: &Bound<'py, PyAny>) -> PyResult<Vec<Bound<'py, PyAny>>>
     Ok(placeholders)
 }
 
-fn dict<'py>(
+pub(crate) fn dict<'py>(
     py: Python<'py>,
     key: &str,
     value: impl IntoPyObject<'py>,

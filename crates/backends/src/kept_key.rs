@@ -103,11 +103,13 @@ pub(crate) fn parts(
         match input {
             AotInput::Tensor {
                 dynamic_dims,
+                unbacked_dims,
                 parameter,
                 ..
-            } => told.append((parameter.is_some(), dynamic_dims))?,
+            } => told.append((parameter.is_some(), dynamic_dims, unbacked_dims))?,
             AotInput::Size { of, dim } => told.append((of, dim))?,
-            AotInput::Int { .. } | AotInput::Float { .. } => told.append(())?,
+            AotInput::Int { is_unbacked, .. } => told.append((is_unbacked,))?,
+            AotInput::Float { .. } => told.append(())?,
             AotInput::Other { .. } => return untold(format!("input {at} is no tensor")),
         }
     }

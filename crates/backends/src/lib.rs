@@ -40,6 +40,7 @@ mod registry;
 mod session;
 mod shape_guards;
 mod subgraph;
+mod symbolic_context;
 mod to_torch;
 mod weakly_held;
 

@@ -13,8 +13,9 @@ use pyo3::types::{PyCFunction, PyDict, PyList, PyTuple};
 use torch_abi::contexts::leaving_level;
 use torch_abi::names::{CONTEXTS, ContextKind};
 
-use crate::aot::{CONSTANT, Torch};
+use crate::aot::Torch;
 use crate::names;
+use crate::symbolic_context::CONSTANT;
 
 /// What a run takes.
 pub(crate) struct Propagation {

@@ -2,8 +2,8 @@
 
 use pyo3::prelude::*;
 
-use crate::aot::Held;
 use crate::names;
+use crate::symbolic_context::Held;
 
 /// The dimensions of the tensor that values of rows are a view of which change with those of the values.
 ///

@@ -22,6 +22,7 @@ fn tensor(source: &str, dynamic_dims: &[usize], is_static: bool) -> AotInput {
     AotInput::Tensor {
         source: source.into(),
         dynamic_dims: dynamic_dims.to_vec(),
+        unbacked_dims: Vec::new(),
         dynamic_held: Vec::new(),
         parameter: is_static.then(|| source.into()),
     }

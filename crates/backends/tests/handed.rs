@@ -54,6 +54,7 @@ fn handed(compiles: bool) -> String {
             AotInput::Tensor {
                 source: "x".into(),
                 dynamic_dims: vec![0],
+                unbacked_dims: Vec::new(),
                 dynamic_held: Vec::new(),
                 parameter: None,
             },

@@ -14,6 +14,8 @@ pub enum AotInput {
         source: String,
         /// Dimensions whose size may differ from call to call.
         dynamic_dims: Vec<usize>,
+        /// Those among them of whose size nothing is to be known (`mark_unbacked`).
+        unbacked_dims: Vec<usize>,
         /// The same for tensors that it holds: the names of the attributes that lead there, and dimensions.
         dynamic_held: Vec<(Vec<String>, Vec<usize>)>,
         /// Of a parameter or a buffer, whose storage stays where it is: how it is reached, `self.layer.weight`.
@@ -30,6 +32,8 @@ pub enum AotInput {
     Int {
         /// As for a tensor.
         source: String,
+        /// Whether it is a size of which nothing is to be known.
+        is_unbacked: bool,
     },
     /// A float that may differ from call to call: a tensor without dimensions, of double precision, at run time.
     Float {

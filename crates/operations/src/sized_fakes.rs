@@ -144,10 +144,11 @@ impl SizedFakes {
                 let unknown = self.unknown.given.iter().find(|known| known.0 == *leaf);
                 let number = match unknown {
                     Some((_, is_size)) => self.symbols.borrow_mut().unknown(py, *is_size)?,
-                    // Which number of the graph it is may change before a fake that is kept is used again.
-                    None if self.sizes.borrow().is_unknown_leaf(leaf) => {
-                        return Err(not_understood());
-                    }
+                    None if self.sizes.borrow().is_unknown_leaf(leaf) => match leaf {
+                        IntExpr::Dim(..) => self.symbols.borrow_mut().unknown(py, true)?,
+                        // Which number of the graph it is may change before a fake that is kept is used again.
+                        _ => return Err(not_understood()),
+                    },
                     None => self.symbols.borrow_mut().symbol(py, value, is_size)?,
                 };
                 leaves.push((leaf.clone(), number.clone().unbind()));
@@ -197,7 +198,7 @@ impl SizedFakes {
                 let of = self.of_tree(of)?;
                 let sizes = self.sizes.borrow();
                 if sizes.is_unknown(of) {
-                    return None;
+                    return sizes.counts_as_positive(of).then_some(of);
                 }
                 let (op, size) = match sizes.hint(of) {
                     1.. => (Compare::NotLess, of),

@@ -92,6 +92,16 @@ impl Sizes {
         self.symbols_in(n).iter().any(is_unknown)
     }
 
+    /// See [`SizeTable::has_presumed`].
+    pub fn has_presumed(&mut self) -> bool {
+        self.table.has_presumed()
+    }
+
+    /// See [`SizeTable::counts_as_positive`].
+    pub fn counts_as_positive(&self, n: SymInt) -> bool {
+        self.table.counts_as_positive(n)
+    }
+
     /// Whether a leaf is such a number.
     pub fn is_unknown_leaf(&self, leaf: &IntExpr) -> bool {
         let known = self.symbols.iter().find(|s| s.0 == *leaf);

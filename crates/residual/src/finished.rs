@@ -153,6 +153,13 @@ impl<'a, 'py> Finished<'a, 'py> {
         self.tx.dynamic_sizes(tensor)
     }
 
+    /// Those among them of whose size nothing is to be known.
+    pub fn unbacked_sizes(&self, tensor: SourceId) -> Vec<usize> {
+        let mut dims = self.tx.dynamic_sizes(tensor);
+        dims.retain(|dim| self.tx.is_unbacked(tensor, *dim));
+        dims
+    }
+
     /// Makes the size of a dimension of an input, where that is no constant, an input as well.
     pub fn size_input(&mut self, tensor: SourceId, dim: usize) {
         let expr = IntExpr::Dim(tensor, Extent::Size, dim as u8);

@@ -67,10 +67,15 @@ pub(crate) fn describe(tx: &Finished<'_, '_>, inputs: &[CallInput]) -> Vec<AotIn
             .iter()
             .position(|i| matches!(i, CallInput::Tensor(t) if t.source == source))
     };
+    let int = |at: usize, is_unbacked| AotInput::Int {
+        source: name(at),
+        is_unbacked,
+    };
     let describe = |at: usize, input: &CallInput| match input {
         CallInput::Tensor(t) => AotInput::Tensor {
             source: name(at),
             dynamic_dims: tx.dynamic_sizes(t.source),
+            unbacked_dims: tx.unbacked_sizes(t.source),
             dynamic_held: tx.dynamic_held(t.source),
             parameter: (input.bound()).map(|_| tx.sources().plain_path(t.source)),
         },
@@ -83,9 +88,12 @@ pub(crate) fn describe(tx: &Finished<'_, '_>, inputs: &[CallInput]) -> Vec<AotIn
             }
             IntExpr::Source(number) => match size_of_early(tx, inputs, *number) {
                 Some((of, dim)) => AotInput::Size { of, dim },
-                None => AotInput::Int { source: name(at) },
+                None => int(at, false),
             },
-            _ => AotInput::Int { source: name(at) },
+            IntExpr::Dim(source, Extent::Size, dim) => {
+                int(at, tx.unbacked_sizes(*source).contains(&usize::from(*dim)))
+            }
+            _ => int(at, false),
         },
         CallInput::Float(_) => AotInput::Float { source: name(at) },
     };

@@ -18,7 +18,6 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use variables::{IntVar, LazyVar};
 
-use crate::torch_ops::sizes::LEAST_SIZE;
 use crate::tx::Tx;
 
 /// What is known of a code object's numbers before it is translated.
@@ -52,6 +51,12 @@ pub struct DynamicInts {
     pub specialize_float: bool,
     /// NumPy's numbers are, but for operands of arrays
     pub specialize_numpy: bool,
+    /// sizes that the program marks as unbacked are like those that it marks as dynamic
+    pub backs_unbacked: bool,
+    /// whether there is a size of which nothing is known
+    pub has_unbacked: bool,
+    /// whether something about such a size has to be known
+    pub needs_backed: bool,
     /// whether one of NumPy's numbers was taken for one that changes
     pub has_changing_numpy: bool,
     /// decisions of this translation
@@ -183,8 +188,8 @@ fn size_name(tensor: &str, dim: usize) -> String {
 }
 
 impl Tx<'_> {
-    /// Which dimensions of a tensor from outside are dynamic. `marked` are those that the program
-    /// marked to be, or not to be.
+    /// Which dimensions of a tensor from outside are dynamic, those of the sizes 0 and 1 among them. `marked` are
+    /// those that the program marked to be, or not to be.
     pub(crate) fn dynamic_dims(
         &mut self,
         source: SourceId,
@@ -203,9 +208,7 @@ impl Tx<'_> {
                 continue;
             }
             self.ints.names.insert(size_name(&name, dim));
-            if *size >= LEAST_SIZE {
-                out.push(dim);
-            }
+            out.push(dim);
         }
         out
     }

@@ -23,14 +23,12 @@ use translator::library;
 use translator::retreat::WayBack;
 use translator::step::End;
 use translator::{BreakReason, DynamicInts, Instead, R, Retreat, SetUp, Stop, Tx};
-use variables::FloatExpr;
 
 use super::captures::Free;
-use super::declined::Declined;
 use super::generation::Env;
 use super::plans::EarlyPlan;
 use super::progress::{Progress, Stage};
-use super::redone::{Before, Constants, Made, renew_program};
+use super::redone::{Again, Before, Constants, Made, float_names, renew_program};
 use super::relevant::{holds_tensors, is_of_module};
 use super::session::{SESSION, Session, Shared};
 use super::slot::CodeSlot;
@@ -83,16 +81,6 @@ impl From<PyErr> for Ended {
     fn from(error: PyErr) -> Ended {
         Ended::Raised(error)
     }
-}
-
-/// What a backend did that is a reason to compile the frame again.
-enum Again {
-    /// it gave something else than the graph itself, which the translation had not reckoned with
-    Opaque,
-    /// it needs numbers as constants
-    Constants(Constants),
-    /// it can't compile an operation: what it said, and the exception that it raised
-    Without(Declined, PyErr),
 }
 
 /// What a frame is compiled for.
@@ -207,6 +195,13 @@ impl<'py> Compilation<'_, 'py> {
                 (tx, end) = (other, its_end);
             }
         }
+        if tx.ints.needs_backed {
+            tx = begin(py, &session.tables, request, &modes)
+                .map_err(|stop| self.undecodable(&stop_text(&stop)))?;
+            before.backs_unbacked = true;
+            self.configure(&mut tx, session, request, &before, &around)?;
+            end = tx.run();
+        }
         interrupts::check(py)?;
         self.record_tracing(&mut tx, started);
         let finish = self.finish_of(&mut tx, end, session, request)?;
@@ -279,6 +274,7 @@ impl<'py> Compilation<'_, 'py> {
             true => DynamicInts::default(),
             false => self.dynamic_ints(around.can),
         };
+        tx.ints.backs_unbacked = before.backs_unbacked;
         tx.ints.as_inputs &= before.constants != Constants::All;
         tx.ints.floats_as_inputs &=
             matches!(before.constants, Constants::None | Constants::SomeFloats);
@@ -479,6 +475,9 @@ impl<'py> Compilation<'_, 'py> {
         } else if env.error.is_none() && env.result.is_some() {
             env.backend.saw_it_give_graph_back();
         }
+        if (env.error.is_some() || env.wants_constants) && tx.ints.has_unbacked {
+            return Ok(Some(Again::Backed));
+        }
         if env.wants_constants && before.constants != Constants::All {
             let names = float_names(tx, &env.constant_floats);
             let slot = self.slot();
@@ -508,7 +507,7 @@ impl<'py> Compilation<'_, 'py> {
         request: &Request<'_, 'py>,
     ) -> PyResult<Compiled> {
         let constants = match again {
-            Again::Opaque => before.constants,
+            Again::Opaque | Again::Backed => before.constants,
             Again::Constants(constants) => {
                 if constants != Constants::SomeFloats {
                     let id = self.ctx.id();
@@ -523,6 +522,7 @@ impl<'py> Compilation<'_, 'py> {
         let before = Before {
             refusal: before.refusal,
             constants,
+            backs_unbacked: before.backs_unbacked || matches!(again, Again::Backed),
             ..Before::default()
         };
         self.run_in(session, request, before)
@@ -738,24 +738,6 @@ impl<'py> Compilation<'_, 'py> {
         };
         make().unwrap_or_else(|e| e)
     }
-}
-
-/// The names of the floats that inputs of the graph are computed from, by their places; of none where one of them is
-/// made when the compiled code runs.
-fn float_names(tx: &Tx<'_>, places: &[usize]) -> BTreeSet<String> {
-    let mut names = BTreeSet::new();
-    for at in places {
-        let node = tx.log.graph.placeholders()[*at];
-        let Some(input) = tx.log.float_inputs.iter().find(|of| of.node == node) else {
-            continue;
-        };
-        input.float.expr.for_each_leaf(&mut |leaf| {
-            if let FloatExpr::Source(source) = leaf {
-                names.insert(tx.facts.sources.name(*source));
-            }
-        });
-    }
-    names
 }
 
 /// What torch's own records can't take does not stop the program.

@@ -1,10 +1,12 @@
-//! `torch._dynamo.mark_dynamic` is a promise that a size changes: code that needs a single value for it is an error.
+//! `mark_dynamic` and a strict `mark_unbacked` are promises that a size changes: code that needs a single value for it is
+//! an error.
 
 use std::collections::BTreeSet;
 
 use guards::{Extent, GuardKind, IntCompare, IntExpr, IntRelation, NameStyle};
 use pyo3::intern;
 use pyo3::prelude::*;
+use pyo3::types::PyString;
 use torch_abi::tracer;
 use translator::Tx;
 
@@ -26,21 +28,31 @@ pub fn check(tx: &Tx<'_>) -> PyResult<()> {
             continue;
         };
         let tensor = tensor.bind(tx.py);
-        let marked = tensor.getattr_opt(intern!(tx.py, "_dynamo_dynamic_indices"))?;
-        let is_marked = match marked {
-            Some(marked) => marked.extract::<BTreeSet<i64>>()?.contains(&dim),
-            None => false,
+        let marks = |name: &Bound<'_, PyString>| match tensor.getattr_opt(name)? {
+            Some(marked) => Ok(marked.extract::<BTreeSet<i64>>()?.contains(&dim)),
+            None => PyResult::Ok(false),
         };
-        if is_marked && !tracer::is_on(tx.py, "allow_ignore_mark_dynamic")? {
+        let is_dynamic = marks(intern!(tx.py, "_dynamo_dynamic_indices"))?;
+        let is_unbacked = marks(intern!(tx.py, "_dynamo_strict_unbacked_indices"))?;
+        let (marker, instead) = match is_dynamic {
+            true => (
+                "mark_dynamic",
+                "use torch._dynamo.maybe_mark_dynamic, which allows a constant",
+            ),
+            false => (
+                "mark_unbacked",
+                "leave out `strict=True`, which allows a constant",
+            ),
+        };
+        if (is_dynamic || is_unbacked) && !tracer::is_on(tx.py, "allow_ignore_mark_dynamic")? {
             let name = tx.facts.sources.name_in(source, NameStyle::Plain);
             let text = source_line(tx.py, &code.filename, *line);
             return Err(violation(
                 tx.py,
                 &format!(
-                    "mark_dynamic says that the size of dimension {dim} of `{name}` changes, but the function needs it to \
+                    "{marker} says that the size of dimension {dim} of `{name}` changes, but the function needs it to \
                      be {size}:\n  File \"{}\", line {line}, in {}\n    {text}\n\
-                     Change that line so that it holds for all sizes, or use torch._dynamo.maybe_mark_dynamic, \
-                     which allows a constant.",
+                     Change that line so that it holds for all sizes, or {instead}.",
                     code.filename, code.name
                 ),
             ));

@@ -4,6 +4,8 @@
 //! fails for the call that it was made for, the frame is translated once more, with all that in place.
 //! What the backend made is used where the graph is the same.
 
+use std::collections::BTreeSet;
+
 use backends::Compiled;
 use fx_graph::Graph;
 use fx_graph::ShapeGuard;
@@ -11,7 +13,9 @@ use guards::exec::CheckProgram;
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 use translator::{Refusal, Tx};
-use variables::Obj;
+use variables::{FloatExpr, Obj};
+
+use super::declined::Declined;
 
 /// Which numbers are constants for a backend that could not compile a graph otherwise.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -27,6 +31,18 @@ pub enum Constants {
     All,
 }
 
+/// What a backend did that is a reason to compile the frame again.
+pub enum Again {
+    /// it gave something else than the graph itself, which the translation had not reckoned with
+    Opaque,
+    /// it needs to know of sizes of which nothing was to be known
+    Backed,
+    /// it needs numbers as constants
+    Constants(Constants),
+    /// it can't compile an operation: what it said, and the exception that it raised
+    Without(Declined, PyErr),
+}
+
 /// What an attempt to compile a frame knows of the one before.
 #[derive(Default)]
 pub struct Before {
@@ -38,6 +54,8 @@ pub struct Before {
     pub is_redone: bool,
     /// which numbers a backend that traces the graph again gets as constants alone
     pub constants: Constants,
+    /// whether sizes of which nothing was to be known have to be known
+    pub backs_unbacked: bool,
 }
 
 impl Before {
@@ -48,6 +66,7 @@ impl Before {
             made: Some(made),
             is_redone: true,
             constants: self.constants,
+            backs_unbacked: self.backs_unbacked,
         }
     }
 }
@@ -113,4 +132,22 @@ pub fn renew_program(py: Python<'_>, program: &CheckProgram) -> PyResult<bool> {
         Err(e) if e.is_instance_of::<PyException>(py) => Ok(false),
         renewed => renewed,
     }
+}
+
+/// The names of the floats that inputs of the graph are computed from, by their places; of none where one of them is
+/// made when the compiled code runs.
+pub fn float_names(tx: &Tx<'_>, places: &[usize]) -> BTreeSet<String> {
+    let mut names = BTreeSet::new();
+    for at in places {
+        let node = tx.log.graph.placeholders()[*at];
+        let Some(input) = tx.log.float_inputs.iter().find(|of| of.node == node) else {
+            continue;
+        };
+        input.float.expr.for_each_leaf(&mut |leaf| {
+            if let FloatExpr::Source(source) = leaf {
+                names.insert(tx.facts.sources.name(*source));
+            }
+        });
+    }
+    names
 }

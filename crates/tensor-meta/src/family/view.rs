@@ -306,7 +306,7 @@ fn squeeze(call: &Call<'_>) -> R {
         }
     }
     let keep: Vec<usize> = (0..x.dim())
-        .filter(|&d| !(drop[d] && x.shape[d] == 1))
+        .filter(|&d| !(drop[d] && x.shape[d].is_exactly(1)))
         .collect();
     one(permuted(call, &x, &keep))
 }

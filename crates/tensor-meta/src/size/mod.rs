@@ -11,6 +11,7 @@
 
 mod large;
 mod poly;
+mod range;
 mod table;
 
 use std::cell::RefCell;
@@ -67,6 +68,15 @@ impl Size {
             with_table(|t| t.record(Compare::Equal, self, Size::known(self.hint)));
         }
         self.hint
+    }
+
+    /// Whether it is this number, by its value where nothing is known of it while tracing: for a rule whose result has
+    /// another rank then.
+    pub fn is_exactly(self, n: i64) -> bool {
+        match self.expr {
+            0 => self.hint == n,
+            _ => with_table(|t| t.ask(Compare::Equal, self, Size::known(n), Asks::Program)),
+        }
     }
 
     pub fn max(self, other: impl Into<Size>) -> Size {
@@ -134,7 +144,7 @@ fn symbolic(op: Arithmetic, a: Size, b: Size) -> Size {
 #[cold]
 #[inline(never)]
 fn ask(op: Compare, a: Size, b: Size) -> bool {
-    with_table(|t| t.ask(op, a, b))
+    with_table(|t| t.ask(op, a, b, Asks::Rule))
 }
 
 impl From<i64> for Size {

@@ -5,7 +5,8 @@
 
 use rustc_hash::FxHashMap;
 
-use super::poly::{Atom, Mono, Poly, Term};
+use super::poly::{Atom, Poly, Term};
+use super::range::Range;
 use super::{Arithmetic, Size, TABLE};
 use crate::types::SymInt;
 
@@ -36,30 +37,32 @@ pub struct Fact {
 /// Symbols, expressions of them, and facts. Expressions have numbers from 1.
 #[derive(Default)]
 pub struct SizeTable {
-    symbols: Vec<Bounds>,
+    pub(super) symbols: Vec<Bounds>,
     /// dividend and divisor
-    quotients: Vec<(Poly, Poly)>,
+    pub(super) quotients: Vec<(Poly, Poly)>,
     exprs: Vec<(Poly, i64)>,
     index: FxHashMap<Poly, u32>,
     pub(super) facts: Vec<Fact>,
     /// symbols that facts made equal to something
     equal: Vec<(Atom, Poly)>,
     /// what the program said is not negative
-    assumed: Vec<Assumed>,
+    pub(super) assumed: Vec<Assumed>,
     /// what facts say of the range of an atom
-    ranges: Vec<(Atom, Range)>,
+    pub(super) ranges: Vec<(Atom, Range)>,
+    /// whether a rule had an answer that only a size has that is neither 0 nor 1
+    presumes: bool,
 }
 
 /// Something that is not negative.
-struct Assumed {
-    sum: Poly,
+pub(super) struct Assumed {
+    pub(super) sum: Poly,
     /// it was said of a size, not of a difference of two
     is_size: bool,
 }
 
 impl Assumed {
     /// What is not negative either, for who asks.
-    fn rest(&self, who: Asks) -> Option<Poly> {
+    pub(super) fn rest(&self, who: Asks) -> Option<Poly> {
         match who {
             Asks::Rule if self.is_size => self.sum.add(&Poly::number(LEAST_UNKNOWN as i64), -1),
             _ => Some(self.sum.clone()),
@@ -69,10 +72,10 @@ impl Assumed {
 
 /// What a symbol is at least.
 #[derive(Clone, Copy)]
-struct Bounds {
-    least: Option<i64>,
+pub(super) struct Bounds {
+    pub(super) least: Option<i64>,
     /// nothing is known of its value: what the program says of it counts
-    is_unknown: bool,
+    pub(super) is_unknown: bool,
 }
 
 /// How much [`SizeTable`] knows beside its symbols; see [`SizeTable::forget`].
@@ -92,17 +95,7 @@ pub(super) enum Asks {
 }
 
 /// What rules take a size for that is not known while tracing.
-const LEAST_UNKNOWN: i128 = 2;
-
-/// A range. `None`: no end.
-pub(super) type Range = (Option<i128>, Option<i128>);
-
-/// Ends beyond this are none.
-const FAR: i128 = 1 << 96;
-
-fn near(n: Option<i128>) -> Option<i128> {
-    n.filter(|n| (-FAR..=FAR).contains(n))
-}
+pub(super) const LEAST_UNKNOWN: i128 = 2;
 
 impl SizeTable {
     /// A new symbol, whose value is `hint` and can't be below `least`. Gives its expression.
@@ -212,6 +205,17 @@ impl SizeTable {
         let out = f();
         drop(swapped);
         (out, std::mem::take(&mut self.facts))
+    }
+
+    /// Whether, since this was asked last, a rule had an answer about sizes that are not known which holds only where
+    /// they are neither 0 nor 1.
+    pub fn has_presumed(&mut self) -> bool {
+        std::mem::take(&mut self.presumes)
+    }
+
+    /// Whether a number counts as positive for rules.
+    pub fn counts_as_positive(&self, n: SymInt) -> bool {
+        self.always(Compare::Less, Size::ZERO, self.size(n), Asks::Rule) == Some(true)
     }
 
     /// How much is known; see [`SizeTable::forget`].
@@ -336,8 +340,8 @@ impl SizeTable {
                 if a.hint < 0 || b.hint <= 0 {
                     return self.numbers(a, b, hint);
                 }
-                self.ask(Compare::Less, a, Size::ZERO);
-                self.ask(Compare::Less, Size::ZERO, b);
+                self.ask(Compare::Less, a, Size::ZERO, Asks::Rule);
+                self.ask(Compare::Less, Size::ZERO, b, Asks::Rule);
                 let quotient = self.divided(a, b, a.hint / b.hint);
                 if matches!(op, Arithmetic::Divide) {
                     return quotient;
@@ -385,8 +389,11 @@ impl SizeTable {
     }
 
     /// The answer for this call: recorded where it depends on values.
-    pub(super) fn ask(&mut self, op: Compare, a: Size, b: Size) -> bool {
-        if let Some(answer) = self.always(op, a, b, Asks::Rule) {
+    pub(super) fn ask(&mut self, op: Compare, a: Size, b: Size, who: Asks) -> bool {
+        if let Some(answer) = self.always(op, a, b, who) {
+            self.presumes |= who == Asks::Rule
+                && self.symbols.iter().any(|symbol| symbol.is_unknown)
+                && self.always(op, a, b, Asks::Program).is_none();
             return answer;
         }
         match op {
@@ -533,128 +540,6 @@ impl SizeTable {
             _ => None,
         }
     }
-
-    /// The range of a sum, by what was relied on as well.
-    fn range_assuming(&self, poly: &Poly, who: Asks) -> Range {
-        let (mut low, mut high) = self.range(poly, who);
-        for assumed in &self.assumed {
-            let Some(assumed) = assumed.rest(who) else {
-                continue;
-            };
-            // What is left when something that is not negative is taken away.
-            let rest = poly.add(&assumed, -1);
-            let least = rest.and_then(|rest| self.range(&rest, who).0);
-            low = least.max(low);
-            let sum = poly.add(&assumed, 1);
-            let most = sum.and_then(|sum| self.range(&sum, who).1);
-            high = [high, most].into_iter().flatten().min();
-        }
-        (low, high)
-    }
-
-    fn range(&self, poly: &Poly, who: Asks) -> Range {
-        let (mut low, mut high) = (Some(0i128), Some(0i128));
-        for term in &poly.terms {
-            let times =
-                |end: Option<i128>| near(end.and_then(|n| n.checked_mul(i128::from(term.factor))));
-            let (a, b) = self.product(&term.atoms, who);
-            let (a, b) = match term.factor < 0 {
-                true => (times(b), times(a)),
-                false => (times(a), times(b)),
-            };
-            low = low.zip(a).and_then(|(x, y)| near(Some(x + y)));
-            high = high.zip(b).and_then(|(x, y)| near(Some(x + y)));
-        }
-        (low, high)
-    }
-
-    /// The range of a product; known where nothing is negative, or of one atom.
-    fn product(&self, atoms: &Mono, who: Asks) -> Range {
-        if let [(atom, 1)] = atoms[..] {
-            return self.range_of(atom, who);
-        }
-        let (mut low, mut high) = (Some(1i128), Some(1i128));
-        for (atom, power) in atoms {
-            let (a, b) = self.range_of(*atom, who);
-            if a.is_none_or(|a| a < 0) {
-                return (None, None);
-            }
-            for _ in 0..*power {
-                let times = |x: Option<i128>, y: Option<i128>| {
-                    x.zip(y).and_then(|(x, y)| near(x.checked_mul(y)))
-                };
-                (low, high) = (times(low, a), times(high, b));
-            }
-        }
-        // A product that is too large for its lower end is above zero at least.
-        (low.or(Some(0)), high)
-    }
-
-    /// What the program said of a symbol that is not known: its range.
-    fn said(&self, symbol: u32) -> Range {
-        let (mut low, mut high) = (None, None);
-        for assumed in &self.assumed {
-            match assumed.sum.of_one() {
-                Some((Atom::Symbol(of), 1, rest)) if of == symbol => {
-                    low = low.max(Some(-i128::from(rest)));
-                }
-                Some((Atom::Symbol(of), -1, rest)) if of == symbol => {
-                    let rest = Some(i128::from(rest));
-                    high = [high, rest].into_iter().flatten().min();
-                }
-                _ => {}
-            }
-        }
-        (low, high)
-    }
-
-    pub(super) fn range_of(&self, atom: Atom, who: Asks) -> Range {
-        let (mut low, mut high) = self.own_range(atom, who);
-        for (of, (least, most)) in &self.ranges {
-            if *of == atom {
-                low = low.max(*least);
-                high = [high, *most].into_iter().flatten().min();
-            }
-        }
-        (low, high)
-    }
-
-    /// The range of an atom by what it is, whatever facts say of it.
-    fn own_range(&self, atom: Atom, who: Asks) -> Range {
-        match atom {
-            Atom::Symbol(number) => {
-                let bounds = self.symbols[number as usize];
-                if !bounds.is_unknown {
-                    return (bounds.least.map(i128::from), None);
-                }
-                let (low, high) = self.said(number);
-                let low = low.max(bounds.least.map(i128::from));
-                let is_size = low.is_some_and(|low| low >= 0)
-                    && high.is_none_or(|high| high >= LEAST_UNKNOWN);
-                match who {
-                    Asks::Rule if is_size => (low.max(Some(LEAST_UNKNOWN)), high),
-                    _ => (low, high),
-                }
-            }
-            Atom::Quotient(number) => {
-                let (a, b) = &self.quotients[number as usize];
-                let ((low, high), (least, most)) = (self.range(a, who), self.range(b, who));
-                let Some(least @ 1..) = least else {
-                    return (None, None);
-                };
-                // By the greatest divisor it is nearest to zero.
-                let end = |n: i128, is_near: bool| match (is_near, most) {
-                    (false, _) => n.div_euclid(least),
-                    (true, Some(most)) => n.div_euclid(most),
-                    (true, None) => n.signum().min(0),
-                };
-                (
-                    low.map(|low| end(low, low >= 0)),
-                    high.map(|high| end(high, high < 0)),
-                )
-            }
-        }
-    }
 }
 
 #[cfg(test)]
@@ -775,6 +660,19 @@ mod tests {
         );
         table.forget(known);
         assert_eq!(table.decided(Compare::Less, twice, SymInt::Const(15)), None);
+    }
+
+    #[test]
+    fn what_rules_presume_of_a_size_is_told() {
+        let mut table = SizeTable::default();
+        let n = table.unknown(1, Some(0));
+        let asked = |table: &mut SizeTable, ask: fn(Size) -> bool| {
+            let (answer, facts) = table.scope(|| ask(n.into()));
+            (answer, facts.len(), table.has_presumed())
+        };
+        assert_eq!(asked(&mut table, |n| n == 1), (false, 0, true));
+        assert_eq!(asked(&mut table, |n| n < 0), (false, 0, false));
+        assert_eq!(asked(&mut table, |n| n.is_exactly(1)), (true, 1, false));
     }
 
     #[test]

@@ -516,6 +516,18 @@ impl<'py> Tx<'py> {
         callee: &Callee<'_>,
         args: &NodeArgs,
     ) -> R<Result<Inferred, RuleError>> {
+        let result = self.infer_beside_read(callee, args)?;
+        if self.ints.has_unbacked {
+            self.make_sure_of_sizes(callee, args, &result)?;
+        }
+        Ok(result)
+    }
+
+    fn infer_beside_read(
+        &mut self,
+        callee: &Callee<'_>,
+        args: &NodeArgs,
+    ) -> R<Result<Inferred, RuleError>> {
         if self.st.effects.early.is_empty() || !self.ints.captures_unknown() {
             return Ok(self.infer_by_rule(callee, args));
         }

@@ -76,6 +76,9 @@ impl<'py> Tx<'py> {
         if let Some(found) = self.infer_with_sizes(callee, args, kept)? {
             return Ok(found);
         }
+        if self.ints.has_unbacked && self.has_unbacked(args) {
+            return Err(self.needs_backed());
+        }
         let fixed = self.fix_args(args);
         let args = fixed.as_ref().unwrap_or(args);
         match self.run_fake(callee, args, None) {

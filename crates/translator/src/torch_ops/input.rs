@@ -12,6 +12,8 @@ use tensor_meta::TensorMeta;
 use torch_abi::TorchAbi;
 use variables::{IntVar, Obj, TensorInput, TensorVar, Var};
 
+use super::sizes::LEAST_SIZE;
+use super::unbacked;
 use crate::raw::{dict_get, instance_dict};
 use crate::stop::{R, Stop};
 use crate::tx::{GraphInput, IntInput, Tx};
@@ -19,11 +21,9 @@ use crate::tx::{GraphInput, IntInput, Tx};
 /// The attribute of a tensor that `mark_dynamic` sets.
 const MARKED_DYNAMIC: &str = "_dynamo_dynamic_indices";
 /// Attributes that mark dimensions whose sizes may be constants where an operation needs that.
-const WEAKLY_MARKED: [&str; 4] = [
+const WEAKLY_MARKED: [&str; 2] = [
     "_dynamo_propagated_dynamic_indices",
     "_dynamo_weak_dynamic_indices",
-    "_dynamo_unbacked_indices",
-    "_dynamo_strict_unbacked_indices",
 ];
 
 /// Names that mean something else in the Python that torch.fx generates for a graph.
@@ -119,7 +119,7 @@ impl Tx<'_> {
         self.st.met_inference |= !spec.keys_text.contains("Autograd");
         let marked = marks_of(&b, MARKED_DYNAMIC).filter(|_| !bound);
         if !bound {
-            self.make_dynamic(&b, source, &marked, &mut meta, &mut spec);
+            self.make_dynamic(&b, source, (&marked, true), &mut meta, &mut spec);
         }
         self.guard(
             source,
@@ -160,7 +160,8 @@ impl Tx<'_> {
         let mut meta = abi.read_meta(self.py, tensor).ok();
         if let Some(meta) = &mut meta {
             let marked = marks_of(tensor, MARKED_DYNAMIC);
-            self.make_dynamic(tensor, source, &marked, meta, &mut spec);
+            // A compiler is told of these as of sizes that are known.
+            self.make_dynamic(tensor, source, (&marked, false), meta, &mut spec);
         }
         let spec = Arc::new(spec);
         self.guard(source, GuardKind::TensorMatch { spec });
@@ -249,20 +250,21 @@ impl Tx<'_> {
         }))
     }
 
-    /// Makes sizes symbolic that are no constants, those among them that the program `marked`.
+    /// Makes sizes symbolic that are no constants, those among them that the program `marked`; whether nothing may be
+    /// known of them, if it says so.
     fn make_dynamic(
         &mut self,
         tensor: &Bound<'_, PyAny>,
         source: SourceId,
-        marked: &Option<BTreeSet<usize>>,
+        (marked, may_be_unbacked): (&Option<BTreeSet<usize>>, bool),
         meta: &mut TensorMeta,
         spec: &mut TensorSpec,
     ) {
         let mut dynamic = marked.clone().unwrap_or_default();
-        // What is said of sizes marked as unbacked is guarded like anything else.
-        for name in WEAKLY_MARKED {
-            dynamic.extend(marks_of(tensor, name).unwrap_or_default());
-        }
+        let marks = |name: &&str| marks_of(tensor, name).unwrap_or_default();
+        dynamic.extend(WEAKLY_MARKED.iter().flat_map(marks));
+        let unbacked: BTreeSet<usize> = unbacked::MARKS.iter().flat_map(marks).collect();
+        dynamic.extend(&unbacked);
         let fixed = marks_of(tensor, "_dynamo_static_indices").unwrap_or_default();
         let (Some(sizes), Some(strides)) = (meta.sizes(), meta.stride()) else {
             return;
@@ -276,12 +278,21 @@ impl Tx<'_> {
             return;
         }
         let dims = self.dynamic_dims(source, &sizes, (&dynamic, &fixed));
-        if dims.is_empty() {
-            return;
-        }
+        let backs = self.ints.backs_unbacked || !may_be_unbacked;
+        let mut is_any = false;
         for dim in dims {
-            meta.shape[dim] = self.size_symbol(source, dim as u8, sizes[dim]);
+            let size = sizes[dim];
+            meta.shape[dim] = match unbacked.contains(&dim) && !backs {
+                true if size == 0 && !unbacked::is_outermost(dim, &strides) => continue,
+                true => self.unbacked_symbol(source, dim as u8, size),
+                false if size >= LEAST_SIZE => self.size_symbol(source, dim as u8, size),
+                false => continue,
+            };
             spec.sizes[dim] = None;
+            is_any = true;
+        }
+        if !is_any {
+            return;
         }
         let derived = self.derived_strides(source, &meta.shape, &strides);
         for (dim, stride) in derived.into_iter().enumerate() {

@@ -10,6 +10,7 @@
 //! - [`numbers`]: operands that are numbers
 //! - [`read_numbers`], [`conditions`]: numbers that the graph reads from its tensors
 //! - [`contexts`], [`function_modes`], [`subclasses`]: what of these is in force where the frame stands
+//! - [`unbacked`]: sizes of inputs of which nothing is to be known
 //! - [`ragged`]: sizes of rows that differ in length
 //! - [`levels`]: operations inside levels of torch's function transforms
 //!
@@ -43,7 +44,7 @@ mod scaled;
 pub mod sized_fakes;
 pub(crate) mod sizes;
 pub mod subclasses;
-
+mod unbacked;
 pub mod wrappers;
 mod written_out;
 

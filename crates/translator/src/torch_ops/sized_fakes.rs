@@ -134,7 +134,7 @@ impl<'py> Tx<'py> {
             return Ok(None);
         };
         for fact in assumed {
-            if !self.check_fact(fact)? {
+            if !self.guard_assumed(fact) && !self.check_fact(fact)? {
                 return Ok(None);
             }
         }
