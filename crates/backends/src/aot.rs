@@ -350,17 +350,18 @@ impl<'py> Prepared<'py> {
                 self.hand(at, int, source)?;
                 continue;
             }
-            if let Some(AotInput::Size { of, dim }) = inputs.get(at) {
+            let of_tensor = match inputs.get(at) {
+                Some(AotInput::Size { of, dim }) => Some((*of, Some(*dim))),
+                Some(AotInput::Offset { of }) => Some((*of, None)),
+                _ => None,
+            };
+            if let Some((of, dim)) = of_tensor {
                 self.is_dynamic = true;
-                let tensor = self.fakes.get(*of).and_then(Option::as_ref);
-                let base = self.sources.get(*of).and_then(Option::as_ref);
-                if let (Some(tensor), Some(base)) = (tensor, base) {
-                    let size = tensor.call_method1("size", (*dim,))?;
-                    let property = torch.source.getattr("TensorProperty")?.getattr("SIZE")?;
-                    let source = torch
-                        .source
-                        .call_method1("TensorPropertySource", (base, property, *dim))?;
-                    self.hand(at, size, source)?;
+                let tensor = self.fakes.get(of).and_then(Option::as_ref);
+                let source = self.sources.get(of).and_then(Option::as_ref);
+                if let (Some(tensor), Some(source)) = (tensor, source) {
+                    let (number, source) = torch.layout_symbol(tensor, source, dim)?;
+                    self.hand(at, number, source)?;
                     continue;
                 }
             }
@@ -468,7 +469,11 @@ impl<'py> Prepared<'py> {
         let name = |(at, source): (usize, &Option<Bound<'py, PyAny>>)| {
             match (inputs.get(at), source) {
                 // Its tensor says it; of a float nothing may be relied on.
-                (Some(AotInput::Size { .. } | AotInput::Float { .. }), _) | (_, None) => Ok(None),
+                (
+                    Some(AotInput::Size { .. } | AotInput::Offset { .. } | AotInput::Float { .. }),
+                    _,
+                )
+                | (_, None) => Ok(None),
                 (_, Some(source)) => Ok(Some(source.getattr("local_name")?.extract()?)),
             }
         };

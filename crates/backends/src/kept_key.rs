@@ -108,6 +108,7 @@ pub(crate) fn parts(
                 ..
             } => told.append((parameter.is_some(), dynamic_dims, unbacked_dims))?,
             AotInput::Size { of, dim } => told.append((of, dim))?,
+            AotInput::Offset { of } => told.append((of,))?,
             AotInput::Int { is_unbacked, .. } => told.append((is_unbacked,))?,
             AotInput::Float { .. } => told.append(())?,
             AotInput::Other { .. } => return untold(format!("input {at} is no tensor")),

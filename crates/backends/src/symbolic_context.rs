@@ -105,6 +105,31 @@ impl<'py> Torch<'py> {
         shape_env.call_method("create_symintnode", (symbol,), Some(&kwargs))
     }
 
+    /// The size of a tensor's dimension, or where it begins in its storage, and the source of that number.
+    pub(crate) fn layout_symbol(
+        &self,
+        tensor: &Bound<'py, PyAny>,
+        source: &Bound<'py, PyAny>,
+        dim: Option<usize>,
+    ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
+        let property = self.source.getattr("TensorProperty")?;
+        let (number, property) = match dim {
+            Some(dim) => (
+                tensor.call_method1("size", (dim,))?,
+                property.getattr("SIZE")?,
+            ),
+            None => (
+                tensor.call_method0("storage_offset")?,
+                property.getattr("STORAGE_OFFSET")?,
+            ),
+        };
+        let arguments = (source, property, dim);
+        let source = self
+            .source
+            .call_method1("TensorPropertySource", arguments)?;
+        Ok((number, source))
+    }
+
     /// The contexts of the tensors that a wrapper subclass's holds, by their names.
     fn inner_contexts(
         &self,

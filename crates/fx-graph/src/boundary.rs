@@ -28,6 +28,11 @@ pub enum AotInput {
         /// The dimension.
         dim: usize,
     },
+    /// Where in its storage a tensor input begins, in elements; an int at run time.
+    Offset {
+        /// Position of the tensor among the inputs.
+        of: usize,
+    },
     /// An int that may differ from call to call.
     Int {
         /// As for a tensor.
@@ -56,7 +61,10 @@ impl AotInput {
                 dynamic_held,
                 ..
             } => !dynamic_dims.is_empty() || !dynamic_held.is_empty(),
-            AotInput::Size { .. } | AotInput::Int { .. } | AotInput::Float { .. } => true,
+            AotInput::Size { .. }
+            | AotInput::Offset { .. }
+            | AotInput::Int { .. }
+            | AotInput::Float { .. } => true,
             AotInput::Other { .. } => false,
         }
     }

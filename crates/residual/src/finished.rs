@@ -164,8 +164,13 @@ impl<'a, 'py> Finished<'a, 'py> {
     pub fn size_input(&mut self, tensor: SourceId, dim: usize) {
         let expr = IntExpr::Dim(tensor, Extent::Size, dim as u8);
         if let Some(value) = self.tx.known_size(&expr) {
-            self.tx.int_input(&Rc::new(IntVar { expr, value }));
+            self.number_input(expr, value);
         }
+    }
+
+    /// Makes a number an input.
+    pub fn number_input(&mut self, expr: IntExpr, value: i64) {
+        self.tx.int_input(&Rc::new(IntVar { expr, value }));
     }
 
     /// What a wrapper holds and says by a property of this name.

@@ -42,10 +42,16 @@ pub(crate) fn give_sizes_in_shared_memory(tx: &mut Finished<'_, '_>) {
     };
     let changes = |(source, _): &&(SourceId, Obj)| !tx.dynamic_sizes(*source).is_empty();
     let shared = given.iter().filter(changes).filter(|input| overlaps(input));
-    let shared: Vec<SourceId> = shared.map(|(source, _)| *source).collect();
-    for source in shared {
+    let shared: Vec<(SourceId, Obj)> = shared.cloned().collect();
+    for (source, tensor) in shared {
         for dim in tx.dynamic_sizes(source) {
             tx.size_input(source, dim);
+        }
+        let begins = abi.read_meta(py, tensor.bind(py));
+        let begins = begins.ok().and_then(|meta| meta.storage_offset.as_const());
+        // Torch takes 0 and 1 for constants.
+        if let Some(begins @ 2..) = begins {
+            tx.number_input(IntExpr::Dim(source, Extent::Offset, 0), begins);
         }
     }
 }
@@ -85,6 +91,9 @@ pub(crate) fn describe(tx: &Finished<'_, '_>, inputs: &[CallInput]) -> Vec<AotIn
                     of: tensor(*source).unwrap_or_default(),
                     dim: usize::from(*dim),
                 }
+            }
+            IntExpr::Dim(source, Extent::Offset, _) if let Some(of) = tensor(*source) => {
+                AotInput::Offset { of }
             }
             IntExpr::Source(number) => match size_of_early(tx, inputs, *number) {
                 Some((of, dim)) => AotInput::Size { of, dim },
