@@ -156,8 +156,13 @@ impl<'a, 'py> Finished<'a, 'py> {
     /// Those among them of whose size nothing is to be known.
     pub fn unbacked_sizes(&self, tensor: SourceId) -> Vec<usize> {
         let mut dims = self.tx.dynamic_sizes(tensor);
-        dims.retain(|dim| self.tx.is_unbacked(tensor, *dim));
+        dims.retain(|dim| self.is_unbacked(tensor, *dim));
         dims
+    }
+
+    /// As [`Tx::is_unbacked`].
+    pub fn is_unbacked(&self, tensor: SourceId, dim: usize) -> bool {
+        self.tx.is_unbacked(tensor, dim)
     }
 
     /// Makes the size of a dimension of an input, where that is no constant, an input as well.

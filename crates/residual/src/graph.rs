@@ -106,6 +106,7 @@ pub fn compile(
     fix_sizes(tx)?;
     tx.graph_mut().erase_unused_placeholders();
     shapes::give_sizes_in_shared_memory(tx);
+    shapes::give_unbacked_sizes(tx);
     let ints = tx.int_inputs().iter().map(|input| {
         let source = match input.int.expr {
             IntExpr::Source(source) => Some(source),
@@ -121,23 +122,32 @@ pub fn compile(
         (input.node, source)
     });
     let numbers = ints.chain(floats);
+    let is_unbacked = |node: NodeId| {
+        let input = tx.int_inputs().iter().find(|input| input.node == node);
+        input.is_some_and(|input| match input.int.expr {
+            IntExpr::Dim(source, Extent::Size, dim) => tx.is_unbacked(source, usize::from(dim)),
+            _ => false,
+        })
+    };
     let rank: FxHashMap<NodeId, (u8, usize)> = tx
         .inputs()
         .iter()
         .enumerate()
         .map(|(i, input)| match tx.sources().get(input.source) {
-            Source::Local { index, .. } => (input.node, (0, *index as usize)),
-            _ => (input.node, (1, i)),
+            Source::Local { index, .. } => (input.node, (1, *index as usize)),
+            _ => (input.node, (2, i)),
         })
         .chain(numbers.enumerate().map(|(i, (node, source))| {
             match source.map(|source| tx.sources().get(source)) {
-                Some(Source::Local { index, .. }) => (node, (0, *index as usize)),
-                _ => (node, (2, i)),
+                Some(Source::Local { index, .. }) => (node, (1, *index as usize)),
+                // A compiler has to come to such a size before it comes to its tensor.
+                _ if is_unbacked(node) => (node, (0, i)),
+                _ => (node, (3, i)),
             }
         }))
         .collect();
     tx.graph_mut()
-        .sort_placeholders_by_key(|id, _| rank.get(&id).copied().unwrap_or((3, id.index())));
+        .sort_placeholders_by_key(|id, _| rank.get(&id).copied().unwrap_or((4, id.index())));
     tx.graph()
         .verify()
         .map_err(|e| Stop::Internal(format!("graph: {e}")))?;

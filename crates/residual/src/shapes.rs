@@ -56,6 +56,22 @@ pub(crate) fn give_sizes_in_shared_memory(tx: &mut Finished<'_, '_>) {
     }
 }
 
+/// Makes sizes of which nothing is to be known inputs of their own: a compiler has them from nowhere else.
+pub(crate) fn give_unbacked_sizes(tx: &mut Finished<'_, '_>) {
+    if tx.runs_as_is() || !tx.is_dynamic() {
+        return;
+    }
+    let placeholders = tx.graph().placeholders();
+    let given = tx.inputs().iter();
+    let given = given.filter(|input| placeholders.contains(&input.node));
+    let sources: Vec<SourceId> = given.map(|input| input.source).collect();
+    for source in sources {
+        for dim in tx.unbacked_sizes(source) {
+            tx.size_input(source, dim);
+        }
+    }
+}
+
 /// What each input is, and what of it may differ from call to call. Empty where no compiler could take the graph, and
 /// where the graph runs as it is and nothing may differ.
 pub(crate) fn describe(tx: &Finished<'_, '_>, inputs: &[CallInput]) -> Vec<AotInput> {
@@ -100,7 +116,7 @@ pub(crate) fn describe(tx: &Finished<'_, '_>, inputs: &[CallInput]) -> Vec<AotIn
                 None => int(at, false),
             },
             IntExpr::Dim(source, Extent::Size, dim) => {
-                int(at, tx.unbacked_sizes(*source).contains(&usize::from(*dim)))
+                int(at, tx.is_unbacked(*source, usize::from(*dim)))
             }
             _ => int(at, false),
         },

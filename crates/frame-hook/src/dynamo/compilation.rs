@@ -274,7 +274,7 @@ impl<'py> Compilation<'_, 'py> {
             true => DynamicInts::default(),
             false => self.dynamic_ints(around.can),
         };
-        tx.ints.backs_unbacked = before.backs_unbacked;
+        tx.ints.backs_unbacked |= before.backs_unbacked;
         tx.ints.as_inputs &= before.constants != Constants::All;
         tx.ints.floats_as_inputs &=
             matches!(before.constants, Constants::None | Constants::SomeFloats);
@@ -476,6 +476,7 @@ impl<'py> Compilation<'_, 'py> {
             env.backend.saw_it_give_graph_back();
         }
         if (env.error.is_some() || env.wants_constants) && tx.ints.has_unbacked {
+            self.slot().back_unbacked(self.ctx.id());
             return Ok(Some(Again::Backed));
         }
         if env.wants_constants && before.constants != Constants::All {
@@ -616,6 +617,7 @@ impl<'py> Compilation<'_, 'py> {
         if !can.gives_graph_back {
             ints.constant_floats = constant.names;
         }
+        ints.backs_unbacked = self.slot().backs_unbacked(self.ctx.id());
         ints.as_inputs = true;
         ints
     }

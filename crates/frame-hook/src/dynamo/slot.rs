@@ -33,6 +33,8 @@ pub struct CodeSlot {
     pub fetch_tensors: Cell<bool>,
     /// floats that a backend wants as constants, by context and reset
     constant_floats: RefCell<Vec<(ContextId, u32, ConstantFloats)>>,
+    /// contexts whose backend has to know sizes of which nothing was to be known, up to a reset
+    backed: RefCell<Vec<(ContextId, u32)>>,
     /// what a compiler has made of its graphs
     pub results: Results,
     /// who compiles the code now
@@ -87,6 +89,20 @@ impl CodeSlot {
         known.retain(|of| of.0 != context && of.1 == results::resets());
         known.push((context, results::resets(), now));
         is_new
+    }
+
+    /// Whether the backend of a context has to know sizes of which nothing was to be known.
+    pub fn backs_unbacked(&self, context: ContextId) -> bool {
+        let backed = self.backed.borrow();
+        backed.contains(&(context, results::resets()))
+    }
+
+    /// Notes that it has to.
+    pub fn back_unbacked(&self, context: ContextId) {
+        if !self.backs_unbacked(context) {
+            let mut backed = self.backed.borrow_mut();
+            backed.push((context, results::resets()));
+        }
     }
 
     /// The compiled forms in a context, if there are any.
