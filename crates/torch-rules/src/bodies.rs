@@ -39,6 +39,8 @@ pub(crate) struct Traced {
 pub(crate) enum Out {
     /// one of the graph's
     New(usize),
+    /// a number that the graph gives
+    Number(usize),
     /// a tensor that was there before
     Given(Var),
     /// an input that only the function used
@@ -120,6 +122,8 @@ pub(crate) fn trace_body_with_numbers(
 /// Numbers that a function was the first to use.
 #[derive(Default)]
 pub(crate) struct Numbers {
+    /// whether functions may give numbers, too
+    pub(crate) may_be_given: bool,
     ints: Vec<Rc<IntVar>>,
     floats: Vec<Rc<FloatVar>>,
 }
@@ -184,6 +188,22 @@ pub(crate) fn trace_noting(
         && tx.st.contexts.len() == contexts
         && tx.st.flags.ptr_eq(&flags)
         && tx.st.grad_enabled == grad_enabled;
+    let mut traced = match result {
+        Err(stop) => Err(tx.stop_inside(stop, what, "The function is not captured.")),
+        Ok(_) if !plain => Err(Stop::brk(
+            format!("{what} of a function with side effects"),
+            "The function changes something besides the tensors that it makes, which a graph of its own can't.",
+            "Do that outside of the function.",
+        )),
+        Ok(out) => {
+            let may_give = numbers.may_be_given;
+            let made = self::traced(tx, what, &out, (from, bound, inputs), given, may_give);
+            made.map(|made| Traced {
+                stores_again,
+                ..made
+            })
+        }
+    };
     let (ints, floats) = (
         &tx.log.int_inputs[int_inputs..],
         &tx.log.float_inputs[float_inputs..],
@@ -193,24 +213,11 @@ pub(crate) fn trace_noting(
         .chain(floats.iter().map(|f| f.node))
         .collect();
     let read: Vec<NodeId> = tx.log.inputs[inputs..].iter().map(|i| i.node).collect();
-    let traced = match result {
-        Err(stop) => Err(tx.stop_inside(stop, what, "The function is not captured.")),
-        Ok(_) if !plain => Err(Stop::brk(
-            format!("{what} of a function with side effects"),
-            "The function changes something besides the tensors that it makes, which a graph of its own can't.",
-            "Do that outside of the function.",
-        )),
-        Ok(_) if !placeholders.is_empty() => Err(Stop::unsupported(format!(
+    if traced.is_ok() && !placeholders.is_empty() {
+        traced = Err(Stop::unsupported(format!(
             "{what} of a function that uses a number which is no constant"
-        ))),
-        Ok(out) => {
-            let made = traced(tx, what, &out, from, bound, inputs, given);
-            made.map(|made| Traced {
-                stores_again,
-                ..made
-            })
-        }
-    };
+        )));
+    }
     // Their names are free again.
     for node in placeholders.into_iter().chain(read) {
         let name = placeholder_of(tx, node);
@@ -224,18 +231,24 @@ fn traced(
     tx: &mut Tx<'_>,
     what: &str,
     out: &Var,
-    from: fx_graph::Checkpoint,
-    bound: u32,
-    inputs: usize,
+    (from, bound, inputs): (fx_graph::Checkpoint, u32, usize),
     given: &[NodeId],
+    gives_numbers: bool,
 ) -> R<Traced> {
     let read: Vec<_> = tx.log.inputs[inputs..]
         .iter()
         .map(|i| (i.node, i.obj.clone(), i.source))
         .collect();
-    let mut outputs = Vec::new();
-    let mut metas = Vec::new();
-    let out = body_out(tx, what, out, bound, &mut outputs, &mut metas)?;
+    let mut results = Results {
+        bound,
+        gives_numbers,
+        outputs: Vec::new(),
+        metas: Vec::new(),
+    };
+    let out = body_out(tx, what, out, &mut results)?;
+    let Results {
+        outputs, mut metas, ..
+    } = results;
     let gives_views = metas.iter().any(|meta| meta.alias != Alias::Fresh);
     for meta in &mut metas {
         // A tensor object that nobody had before, perhaps of memory that was there.
@@ -351,20 +364,31 @@ pub(crate) fn placeholder_of(tx: &Tx<'_>, node: NodeId) -> Arc<str> {
     name.unwrap_or_else(|| "".into())
 }
 
-/// What the function gave, apart from the tensors that its graph gives.
-fn body_out(
-    tx: &mut Tx<'_>,
-    what: &str,
-    v: &Var,
+/// What the graph of a function gives.
+struct Results {
+    /// nodes from here on are the function's own
     bound: u32,
-    outputs: &mut Vec<NodeId>,
-    metas: &mut Vec<TensorMeta>,
-) -> R<Out> {
+    /// whether numbers may be among them
+    gives_numbers: bool,
+    outputs: Vec<NodeId>,
+    /// of those that are tensors
+    metas: Vec<TensorMeta>,
+}
+
+/// What the function gave, apart from the tensors that its graph gives.
+fn body_out(tx: &mut Tx<'_>, what: &str, v: &Var, results: &mut Results) -> R<Out> {
+    if results.gives_numbers
+        && let Some(node) = tx.given_number(v)?
+    {
+        results.outputs.push(node);
+        return Ok(Out::Number(results.outputs.len() - 1));
+    }
     let v = tx.realize(v)?;
+    let bound = results.bound;
     let mut each = |tx: &mut Tx<'_>, items: Vec<Var>| -> R<Vec<Out>> {
         let mut all = Vec::with_capacity(items.len());
         for i in &items {
-            all.push(body_out(tx, what, i, bound, outputs, metas)?);
+            all.push(body_out(tx, what, i, results)?);
         }
         Ok(all)
     };
@@ -372,11 +396,12 @@ fn body_out(
         Var::Tensor(t) if t.input.is_some() && t.node.0 >= bound => Out::Read(t.node),
         Var::Tensor(t) if t.node.0 < bound => Out::Given(v.clone()),
         Var::Tensor(t) => {
-            let at = outputs.iter().position(|n| *n == t.node);
+            let at = results.outputs.iter().position(|n| *n == t.node);
             Out::New(at.unwrap_or_else(|| {
-                metas.push(TensorMeta::clone(tx.st.effects.meta(t)));
-                outputs.push(t.node);
-                outputs.len() - 1
+                let meta = TensorMeta::clone(tx.st.effects.meta(t));
+                results.metas.push(meta);
+                results.outputs.push(t.node);
+                results.outputs.len() - 1
             }))
         }
         Var::Tuple(t) => Out::Tuple(each(tx, t.items.clone())?, t.class.clone()),
@@ -530,6 +555,11 @@ fn filled_in(tx: &mut Tx<'_>, out: Out, made: &[Var], read: &[(NodeId, Var)]) ->
     let missing = || Stop::Internal("a result of a function of the graph".into());
     Ok(match out {
         Out::New(at) => made.get(at).cloned().ok_or_else(missing)?,
+        // What the node gives at its place counts as a tensor, as no other value is one of its own.
+        Out::Number(at) => match made.get(at) {
+            Some(Var::Tensor(place)) => tx.int_of_node(place.node)?,
+            _ => return Err(missing()),
+        },
         Out::Given(v) | Out::Constant(v) => v,
         Out::Read(node) => {
             let found = read.iter().find(|r| r.0 == node);
@@ -562,7 +592,7 @@ impl Out {
             Out::Read(n) => *n == node,
             Out::Tuple(items, _) | Out::List(items) => items.iter().any(|i| i.reads(node)),
             Out::Dict(items) => items.iter().any(|i| i.1.reads(node)),
-            Out::New(_) | Out::Given(_) | Out::Constant(_) => false,
+            Out::New(_) | Out::Number(_) | Out::Given(_) | Out::Constant(_) => false,
         }
     }
 }

@@ -34,8 +34,10 @@ def tensors_of(given):
 def memory(tensor):
     return tensor.untyped_storage()._cdata
 
-def description(tensor):
-    return tensor.shape, tensor.stride(), tensor.dtype, tensor.device
+def description(value):
+    if not isinstance(value, torch.Tensor):
+        return bool if isinstance(value, (bool, torch.SymBool)) else int
+    return value.shape, value.stride(), value.dtype, value.device
 
 def run(body, given):
     tensors = tensors_of(given)
@@ -43,13 +45,13 @@ def run(body, given):
     taken = {memory(tensor) for tensor in tensors}
     with torch.no_grad():
         made = body(*given)
-    for tensor in made:
+    for tensor in tensors_of(made):
         if memory(tensor) in taken:
             raise TypeError('a result that shares memory')
         taken.add(memory(tensor))
     if any(tensor._version != version for tensor, version in zip(tensors, versions)):
         raise TypeError('an argument that is written to')
-    return [description(tensor) for tensor in made]
+    return [description(value) for value in made]
 
 def same(found, wanted):
     if found != wanted:
@@ -71,16 +73,25 @@ def cond(op, bodies, counts):
         same(run(bodies[0], given), run(bodies[1], given))
     return check, lambda pred, *given: op(pred, *bodies, given)
 
+def like(value):
+    if not isinstance(value, torch.Tensor):
+        # A place for a number: what it is, only the operator knows.
+        return torch.empty((), dtype=torch.int64)
+    return value.new_empty_strided(value.size(), value.stride())
+
 def while_loop(op, bodies, counts):
     goes_on, body = bodies
     carried, = counts
     def check(*given):
-        run(goes_on, given)
-        same(run(body, given), [description(tensor) for tensor in given[:carried]])
+        if int in run(goes_on, given):
+            raise TypeError('a condition that is an int')
+        same(run(body, given), [description(value) for value in given[:carried]])
         # The operator itself wants a mode that knows of sizes that depend on data.
         recorded = torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors_of(given))
-        like = [t.new_empty_strided(t.size(), t.stride()) for t in given[:carried]]
-        return tuple(history(tensor) if recorded else tensor for tensor in like)
+        if recorded and len(tensors_of(given[:carried])) < carried:
+            raise TypeError('an int that is carried where gradients are recorded')
+        made = [like(value) for value in given[:carried]]
+        return tuple(history(tensor) if recorded else tensor for tensor in made)
     goes_on_value = lambda *given: goes_on(*given)[0]
     return check, lambda *given: op(goes_on_value, body, given[:carried], given[carried:])
 
@@ -238,13 +249,24 @@ fn while_loop_node(
     };
     let (carried, others) = (tx.iterate(carried)?, tx.iterate(others)?);
     let path = "torch.while_loop";
+    for v in &carried {
+        // What the functions use of it besides is the same input of the graph.
+        if let int @ Var::Int(_) = tx.look(v)? {
+            tx.given_number(&int)?;
+        }
+    }
     let around = crate::bodies::graph_around(tx, carried.iter().chain(&others))?;
     let mut op = HigherOrder::new(path, "while_loop", "while_loop_op", &["cond_fn", "body_fn"]);
     op.counts.push(carried.len());
     let mut all = Vec::new();
     for v in &carried {
-        all.push(stand_in(tx, &mut op, v, false)?);
+        let v = tx.look(v)?;
+        all.push(match is_int(tx, &v) {
+            true => int_stand_in(tx, &mut op, v)?,
+            false => stand_in(tx, &mut op, &v, false)?,
+        });
     }
+    numbers.may_be_given = true;
     for v in others {
         all.push(passed(tx, &mut op, &v)?);
     }
@@ -261,9 +283,9 @@ fn while_loop_node(
                 return false;
             };
             let decides = |m: &TensorMeta| m.dtype == DType::Bool && m.shape.is_empty();
-            matches!(goes_on.out, Out::New(_))
+            matches!(goes_on.out, Out::New(_) | Out::Number(_))
                 && goes_on.metas.iter().all(decides)
-                && body.metas.len() == count
+                && tensors_in(&body.out) == count
         },
     )
 }
@@ -418,14 +440,14 @@ fn tensors_in(out: &Out) -> usize {
     match out {
         Out::Tuple(items, _) | Out::List(items) => items.iter().map(tensors_in).sum(),
         Out::Dict(items) => items.iter().map(|i| tensors_in(&i.1)).sum(),
-        Out::New(_) | Out::Given(_) | Out::Read(_) | Out::Constant(_) => 1,
+        Out::New(_) | Out::Number(_) | Out::Given(_) | Out::Read(_) | Out::Constant(_) => 1,
     }
 }
 
 /// Whether all parts of a result are tensors of the function's own, each once.
 fn all_new(out: &Out, next: &mut usize) -> bool {
     match out {
-        Out::New(at) => {
+        Out::New(at) | Out::Number(at) => {
             *next += 1;
             *at + 1 == *next
         }
@@ -526,6 +548,15 @@ fn is_int(tx: &Tx<'_>, v: &Var) -> bool {
         Var::Const(o) => o.bind(tx.py).is_exact_instance_of::<PyInt>(),
         _ => false,
     }
+}
+
+/// What stands in the functions for an int that is another one each time.
+fn int_stand_in(tx: &mut Tx<'_>, op: &mut HigherOrder, v: Var) -> R<Var> {
+    let node = tx.own_int_node(&v)?;
+    let node = node.ok_or_else(|| Stop::Internal("an int that is carried".into()))?;
+    op.inside.push(node);
+    op.inputs.push(v);
+    tx.int_of_node(node)
 }
 
 /// What stands in the functions for a tensor that is another one each time, of which nothing is known but

@@ -94,6 +94,8 @@ pub struct ReadNumber {
     pub tensor: Option<NodeId>,
     /// between what it is, where it is an int
     pub range: Option<(i64, i64)>,
+    /// whether it is no element of a tensor, but an int that the graph computes: what is computed of it is exact
+    pub is_python: bool,
 }
 
 /// A frame on the stack of a [`DeferredCall`].

@@ -1,4 +1,4 @@
-"""What `while_loop`, `scan` and `map` refuse, functions with effects, and ints that are carried."""
+"""What `while_loop`, `scan` and `map` refuse, functions with effects, and floats that are carried."""
 
 import torch
 from torch._higher_order_ops.map import map as map_rows
@@ -31,7 +31,7 @@ def fn(x, seen):
         return a + 1
 
     results = [
-        caught(lambda: while_loop(lambda i, a: i < 3, lambda i, a: (i + 1, a * 2), (0, y))),
+        caught(lambda: while_loop(lambda i, a: i < 3, lambda i, a: (i + 1, a * 2), (0.0, y))),
         caught(lambda: while_loop(lambda a: a.sum() < 9, lambda a: (a.double(),), (y,))),
         caught(lambda: while_loop(lambda a: a < 9, lambda a: (a * 2,), (y,))),
         caught(lambda: while_loop(lambda a: a.sum() < 9, lambda a: (notes(a),), (y,))),

@@ -10,6 +10,8 @@ use std::rc::Rc;
 
 use fx_graph::{Arg, NodeId, OpKind};
 use guards::{IntBinary, IntExpr, SourceId};
+use pyo3::prelude::*;
+use pyo3::types::PyInt;
 use tensor_meta::{DType, Reads, SymInt};
 use variables::{ComputedVar, EarlyCall, EarlyKind, FloatExpr, IntVar, ReadNumber, TensorVar, Var};
 
@@ -115,17 +117,84 @@ impl Tx<'_> {
             node,
             tensor: (!self.runs_as_is).then_some(tensor),
             range,
+            is_python: false,
         };
-        let call = EarlyCall {
-            function: self.known.tensor.getattr(self.py, "item")?,
-            pos: Vec::new(),
-            kw: Vec::new(),
-            kind: EarlyKind::Read(read),
-        };
+        let call = self.read_call(read)?;
         Ok(Some(match range {
             None => self.early_float(call),
             Some(_) => self.early_int(call, ANY_INT),
         }))
+    }
+
+    fn read_call(&self, read: ReadNumber) -> R<EarlyCall> {
+        Ok(EarlyCall {
+            function: self.known.tensor.getattr(self.py, "item")?,
+            pos: Vec::new(),
+            kw: Vec::new(),
+            kind: EarlyKind::Read(read),
+        })
+    }
+
+    /// The int that a node gives, of which nothing is known.
+    ///
+    /// # Errors
+    /// None of its own.
+    pub fn int_of_node(&mut self, node: NodeId) -> R<Var> {
+        let call = self.read_call(ReadNumber {
+            node,
+            tensor: None,
+            range: Some((i64::MIN, i64::MAX)),
+            is_python: true,
+        })?;
+        Ok(self.early_int(call, ANY_INT))
+    }
+
+    /// The node of a number that a function of the graph gives: an int, or a condition over ints that only the graph
+    /// knows. `None` for other values.
+    ///
+    /// # Errors
+    /// A break for what the graph does not compute.
+    pub fn given_number(&mut self, v: &Var) -> R<Option<NodeId>> {
+        if let Some((relation, _)) = self.condition(v) {
+            let (a, b) = (&relation.left, &relation.right);
+            let args = vec![self.int_arg(a)?, self.int_arg(b)?];
+            return self.number_node(relation.op.function(), args).map(Some);
+        }
+        match v {
+            Var::Int(int) => self.int_node(int).map(Some),
+            v => self.own_int_node(v),
+        }
+    }
+
+    /// A node of its own that gives an int.
+    ///
+    /// # Errors
+    /// A break for what the graph does not compute.
+    pub fn own_int_node(&mut self, v: &Var) -> R<Option<NodeId>> {
+        let value = match v {
+            Var::Int(int) => Arg::Node(self.int_node(int)?),
+            Var::Const(o) if o.bind(self.py).is_exact_instance_of::<PyInt>() => {
+                Arg::Int(o.extract(self.py)?)
+            }
+            _ => return Ok(None),
+        };
+        let target = self.operator_target("index")?;
+        let node = self
+            .log
+            .graph
+            .call_function(target, vec![value], Vec::new());
+        self.set_line(node);
+        self.log.graph.set_repeatable(node);
+        Ok(Some(node))
+    }
+
+    /// Whether an int of Python's that only the graph knows is in an expression.
+    fn has_python_int(&self, expr: &IntExpr) -> bool {
+        let sources = expr.sources();
+        let mut read = sources
+            .iter()
+            .filter_map(|source| self.read_number(*source));
+        read.any(|read| read.is_python)
     }
 
     /// The node that reads the number of a tensor.
@@ -212,15 +281,14 @@ impl Tx<'_> {
     /// # Errors
     /// A break for what the graph does not compute.
     pub(super) fn read_int_node(&mut self, expr: &IntExpr) -> R<NodeId> {
+        let sources = expr.sources();
+        if !sources.iter().any(|s| self.read_number(*s).is_some()) {
+            let value = self.value_of(expr).ok_or_else(value_needed)?;
+            let expr = expr.clone();
+            return self.int_node(&Rc::new(IntVar { expr, value }));
+        }
         match expr {
-            IntExpr::Source(source) if self.read_number(*source).is_some() => {
-                self.read_node(*source)
-            }
-            IntExpr::Source(_) | IntExpr::Dim(..) => {
-                let value = self.value_of(expr).ok_or_else(value_needed)?;
-                let expr = expr.clone();
-                self.int_node(&Rc::new(IntVar { expr, value }))
-            }
+            IntExpr::Source(source) => self.read_node(*source),
             IntExpr::Unary(op, x) => {
                 let x = self.int_arg(x)?;
                 self.number_node(op.function(), vec![x])
@@ -229,7 +297,10 @@ impl Tx<'_> {
             IntExpr::Binary(
                 op @ (IntBinary::Add | IntBinary::Subtract | IntBinary::Multiply),
                 ab,
-            ) if self.ints.captures_scalars || self.drawn_fits(expr) => {
+            ) if self.ints.captures_scalars
+                || self.drawn_fits(expr)
+                || self.has_python_int(expr) =>
+            {
                 let args = vec![self.int_arg(&ab.0)?, self.int_arg(&ab.1)?];
                 self.number_node(op.function(), args)
             }

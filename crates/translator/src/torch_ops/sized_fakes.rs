@@ -225,6 +225,7 @@ impl<'py> Tx<'py> {
             node: NOT_YET,
             tensor: None,
             range: Some((0, MOST_ELEMENTS)),
+            is_python: false,
         };
         let call = EarlyCall {
             function: self.known.tensor.getattr(self.py, Extent::Size.method())?,
