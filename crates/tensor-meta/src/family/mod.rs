@@ -19,6 +19,7 @@ mod linalg;
 mod loss;
 mod matmul;
 mod norm;
+mod quantize;
 mod recurrent;
 mod reduce;
 mod sampling;
@@ -44,6 +45,7 @@ pub(crate) fn entries(out: &mut Vec<Entry>) {
     create::entries(out);
     convert::entries(out);
     norm::entries(out);
+    quantize::entries(out);
     loss::entries(out);
     recurrent::entries(out);
     fft::entries(out);

@@ -33,15 +33,19 @@ fn variants() -> [Entry; 21] {
         operation("max_pool1d_torch", "torch.max_pool1d", "").does(NEVER_RAISES),
         operation("max_pool2d_torch", "torch.max_pool2d", "").does(NEVER_RAISES),
         operation("max_pool3d_torch", "torch.max_pool3d", "").does(NEVER_RAISES),
-        operation("data", "torch._C._autograd._get_data_attr", "")
-            .does(NEVER_RAISES | SHARES_DATA),
+        operation("data", "torch._C._autograd._get_data_attr", "").does(NEVER_RAISES | SHARES_DATA),
         operation("attribute_H", "getattr.H getattr.mH", "").does(VIEW),
         operation("as_subclass", "", "* __get__").does(VIEW),
-        operation("conj_view", "torch._conj torch._neg_view torch.slice_inverse", "_conj _neg_view slice_inverse").does(VIEW),
+        operation(
+            "conj_view",
+            "torch._conj torch._neg_view torch.slice_inverse",
+            "_conj _neg_view slice_inverse",
+        )
+        .does(VIEW),
         operation("set_", "", "* resize_ resize_as_").does(MOVES),
         operation(
             "quantize",
-            "torch.quantize_per_tensor torch.quantize_per_channel torch.quantize_per_tensor_dynamic \
+            "torch.quantize_per_channel torch.quantize_per_tensor_dynamic \
              torch._empty_affine_quantized torch._empty_per_channel_affine_quantized",
             "",
         )

@@ -117,9 +117,8 @@ impl<'py> Tx<'py> {
                 let kind = name.trim_start_matches("is_");
                 self.bool(meta.device.to_string().split(':').next() == Some(kind))
             }
-            "is_sparse" | "is_sparse_csr" | "is_mkldnn" | "is_quantized" | "is_nested" => {
-                self.bool(false)
-            }
+            "is_sparse" | "is_sparse_csr" | "is_mkldnn" | "is_nested" => self.bool(false),
+            "is_quantized" => self.bool(meta.dtype.is_quantized()),
             "__class__" => Var::py(t.class.clone()),
             "_is_param" if !t.class.is(&self.known.tensor) => self.bool(true),
             // Like `detach`, but writes to it are not counted as writes to the tensor.
