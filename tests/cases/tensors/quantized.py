@@ -4,6 +4,7 @@ import torch
 
 GRAPHS = 2
 REFERENCE_GRAPHS = 1
+SNAPSHOT = False
 
 
 def fn(x, q):
