@@ -52,8 +52,19 @@ pub(crate) fn enum_member<'py>(
     if tx.contains(&table, &value)? {
         return tx.getitem(&table, &value);
     }
-    match found {
-        Some(found) => tx.fold(|_| found).map(Flow::Value),
-        None => unsupported("an enum look-up that the program's _missing_ answers"),
+    if let Some(found) = found {
+        return tx.fold(|_| found).map(Flow::Value);
+    }
+    let missing = tx.getattr_sync(
+        &Var::py(class.clone().into_any().unbind()),
+        &"_missing_".into(),
+    )?;
+    match tx.call_sync(&missing, Args::pos(vec![value])) {
+        Ok(member) if tx.type_of(&member)?.is(class) => Ok(Flow::Value(member)),
+        // The class raises an error of its own, which says what came before.
+        Ok(_) | Err(Stop::Raise(_)) => {
+            unsupported("an enum look-up that the program's _missing_ refuses")
+        }
+        Err(stop) => Err(stop),
     }
 }
