@@ -246,7 +246,10 @@ fn cache_key(
     let typed = typed.is_truthy()?;
     let names = args.kw.iter().map(|(n, _)| n.clone()).collect::<Vec<_>>();
     for (i, v) in args.values().enumerate() {
-        let v = tx.realize(v)?;
+        let v = match v {
+            Var::Computed(_) | Var::Text(_) if library => v.clone(),
+            v => tx.look(v)?,
+        };
         if matches!(v, Var::Tensor(_)) {
             return Err(Stop::brk(
                 "Cached function called with a tensor",
@@ -254,10 +257,23 @@ fn cache_key(
                 "Call the function under the cache (`__wrapped__`), or cache by shape and dtype.",
             ));
         }
-        if library && !is_told_apart(tx, &v)? {
+        let key = match library {
+            true => library_key(tx, &v)?,
+            false => {
+                if has_equals(tx, &v, typed)? {
+                    return Err(Stop::brk(
+                        "Cached function called with a number that equals one of another type",
+                        "`functools.lru_cache` may answer with what it computed for that one before.",
+                        "Pass an int or a text, or use `typed=True`.",
+                    ));
+                }
+                Some(tx.key(&v)?)
+            }
+        };
+        let Some(key) = key else {
             known = false;
             continue;
-        }
+        };
         if let Some(name) = i.checked_sub(args.pos.len()).and_then(|i| names.get(i)) {
             let name = tx.str(name);
             keys.push(tx.key(&name)?);
@@ -265,47 +281,52 @@ fn cache_key(
         if typed {
             keys.push(Key::Id(tx.type_of(&v)?.as_ptr() as usize));
         }
-        if !library && has_equals(tx, &v, typed)? {
-            return Err(Stop::brk(
-                "Cached function called with a number that equals one of another type",
-                "`functools.lru_cache` may answer with what it computed for that one before.",
-                "Pass an int or a text, or use `typed=True`.",
-            ));
-        }
-        keys.push(tx.key(&v)?);
+        keys.push(key);
     }
     Ok(known.then_some(keys))
 }
 
-/// Whether a library's function can be known by an argument: it holds constants and what was made
-/// here, but no number that is a variable of the graph.
+/// What a library's function is known by of an argument that holds constants, what was made here, and
+/// ints that are computed from the frame's arguments. `None`: it cannot be known by the argument.
 ///
 /// # Errors
 /// `TypeError` for a container, which has no hash.
-fn is_told_apart(tx: &mut Tx<'_>, v: &Var) -> R<bool> {
-    let v = tx.realize(v)?;
+fn library_key(tx: &mut Tx<'_>, v: &Var) -> R<Option<Key>> {
+    if matches!(v, Var::Computed(_) | Var::Text(_)) {
+        return Ok(None);
+    }
+    let v = tx.look(v)?;
     Ok(match &v {
-        Var::Const(_) => true,
+        Var::Const(_) => Some(tx.key(&v)?),
+        Var::Int(int) => Some(Key::Int(int.expr.clone())),
         Var::Tuple(t) => {
-            let mut all = true;
-            for item in t.items.iter() {
-                all &= is_told_apart(tx, item)?;
-            }
-            all
+            let items = t.items.iter().map(|item| library_key(tx, item));
+            let items = items.collect::<R<Vec<_>>>()?.into_iter();
+            items.collect::<Option<_>>().map(Key::Tuple)
         }
         Var::Obj(id) => match &tx.obj(*id).body {
             Body::Plain => {
                 let class = tx.obj(*id).class.clone();
-                tx.obj(*id).is_new() && tx.hashes_by_identity(&class)
+                let by_identity = tx.obj(*id).is_new() && tx.hashes_by_identity(&class);
+                by_identity.then(|| tx.key(&v)).transpose()?
             }
             Body::List(_) | Body::Dict(_) | Body::Set(_) => {
                 tx.key(&v)?;
-                false
+                None
             }
-            _ => false,
+            _ => None,
         },
-        _ => false,
+        _ => None,
     })
+}
+
+/// Whether a value is, or holds, a number or text that is no constant.
+fn follows_arguments(tx: &mut Tx<'_>, v: &Var) -> bool {
+    match v {
+        Var::Computed(_) | Var::Text(_) => true,
+        Var::Tuple(t) => t.items.iter().any(|item| follows_arguments(tx, item)),
+        v => tx.as_dynamic(v).is_some() || tx.as_dynamic_float(v).is_some(),
+    }
 }
 
 /// Whether a value equals others of another type, which a cache takes for the same: `True` and `1.0`
@@ -384,8 +405,7 @@ fn call_through(
             )
         });
         // The cache gives the same object each time; a new one would be told from it.
-        let result = tx.realize(&result)?;
-        let fixed = tx.as_const(&result)?.is_some();
+        let fixed = !(library && follows_arguments(tx, &result)) && tx.as_const(&result)?.is_some();
         if fixed && (library || !computes && !has_effects && !changeable) {
             return Ok(Through::Result(result));
         }
@@ -504,10 +524,14 @@ fn held_by_cache(tx: &mut Tx<'_>, cached: &Bound<'_, PyAny>, args: &Args) -> R<H
 /// Marks what a library's function has made as held by its cache. `false` where it gives something
 /// that goes on by itself (an iterator), or was there before.
 fn share(tx: &mut Tx<'_>, v: &Var, first: usize) -> R<bool> {
-    let v = tx.realize(v)?;
+    // A number or a text that follows the arguments is the same value in whichever object.
+    if matches!(v, Var::Computed(_) | Var::Text(_)) {
+        return Ok(true);
+    }
+    let v = tx.look(v)?;
     let Var::Obj(id) = v else {
         return match &v {
-            Var::Const(_) | Var::Py(_) => Ok(true),
+            Var::Const(_) | Var::Py(_) | Var::Int(_) | Var::Float(_) => Ok(true),
             Var::Tuple(t) => all_shared(tx, t.items.iter(), first),
             _ => Ok(false),
         };

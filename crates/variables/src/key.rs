@@ -7,6 +7,7 @@ use std::hash::{Hash, Hasher};
 use std::rc::Rc;
 
 use fx_graph::NodeId;
+use guards::IntExpr;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyFloat, PyInt, PyString, PyTuple};
 
@@ -31,6 +32,8 @@ pub enum Key {
     Tuple(Vec<Key>),
     /// `id()` of what the other key names by identity
     Address(Box<Key>),
+    /// an int that is no constant, by how it is computed: not a key of a dictionary
+    Int(IntExpr),
 }
 
 impl Key {
@@ -152,6 +155,7 @@ impl PartialEq for Key {
             (Key::Obj(a), Key::Obj(b)) => a == b,
             (Key::Tuple(a), Key::Tuple(b)) => a == b,
             (Key::Address(a), Key::Address(b)) => a == b,
+            (Key::Int(a), Key::Int(b)) => a == b,
             (Key::Hashed(h, a, _), Key::Hashed(k, b, _)) => h == k && a == b,
             (Key::Hashed(h, _, doubt), Key::Const(k, _))
             | (Key::Const(k, _), Key::Hashed(h, _, doubt)) => {
@@ -176,6 +180,7 @@ impl Hash for Key {
             Key::Obj(o) => o.hash(state),
             Key::Tuple(t) => t.hash(state),
             Key::Address(k) => k.hash(state),
+            Key::Int(expr) => expr.hash(state),
         }
     }
 }
