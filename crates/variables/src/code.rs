@@ -17,6 +17,8 @@ pub mod flags {
     pub const VARARGS: u32 = 0x04;
     /// `**kwargs`
     pub const VARKEYWORDS: u32 = 0x08;
+    /// made by another function, anew in each of its calls
+    pub const NESTED: u32 = 0x10;
     /// generator function
     pub const GENERATOR: u32 = 0x20;
     /// coroutine function

@@ -106,8 +106,14 @@ impl<'py> Tx<'py> {
             .cast::<PyTuple>()
         {
             let tuple_source = self.source(Source::FuncDefaults { base: s });
-            if library {
-                // One guard for all: a library's functions are not made anew.
+            let made_once = library
+                && !self
+                    .codes
+                    .borrow_mut()
+                    .get(code.bind(self.py))?
+                    .has(flags::NESTED);
+            if made_once {
+                // One guard for all.
                 let obj = self.pin(&t.clone().into_any().unbind(), false);
                 self.guard(tuple_source, GuardKind::IdMatch { obj });
             } else {
@@ -118,7 +124,7 @@ impl<'py> Tx<'py> {
                     base: tuple_source,
                     index: i as u32,
                 });
-                defaults.push(self.default_value(v, item, library)?);
+                defaults.push(self.default_value(v, item, made_once)?);
             }
         }
         let mut kwdefaults = Vec::new();
@@ -169,9 +175,9 @@ impl<'py> Tx<'py> {
         &mut self,
         v: Bound<'py, PyAny>,
         source: SourceId,
-        library: bool,
+        is_guarded: bool,
     ) -> R<Var> {
-        if library && self.known.is_const_type(v.get_type().as_any()) {
+        if is_guarded && self.known.is_const_type(v.get_type().as_any()) {
             return Ok(Var::Const(v.unbind()));
         }
         Ok(self.lazy(v.unbind(), source))
