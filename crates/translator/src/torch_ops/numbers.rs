@@ -3,6 +3,8 @@
 //! Only for tensors of 32 or 64 bits on the CPU: they are computed with in their own dtype, whatever the number is.
 //! Where gradients are recorded the number's tensor can be seen in the history, so it stays torch's.
 
+use std::sync::Arc;
+
 use pyo3::prelude::*;
 use tensor_meta::{DType, DeviceKind, Does, Inferred};
 use variables::Var;
@@ -12,6 +14,22 @@ use crate::stop::R;
 use crate::tx::{Args, Tx};
 
 impl Tx<'_> {
+    /// `t.new_tensor(data)` of numbers that are no constants, as `torch.tensor`, which a compiler can trace.
+    pub(super) fn new_tensor_of_numbers(&mut self, t: &Var, args: Args) -> R<Var> {
+        let mut made = args;
+        made.pos.remove(0);
+        for name in ["dtype", "device"] {
+            let given = made.kw.iter().position(|(kw, _)| &**kw == name);
+            if given.is_none_or(|at| made.kw[at].1.is_none(self.py)) {
+                made.kw.retain(|(kw, _)| &**kw != name);
+                let own = self.getattr_sync(t, &Arc::from(name))?;
+                made.kw.push((Arc::from(name), own));
+            }
+        }
+        let make = Var::py(self.known.torch.getattr(self.py, "tensor")?);
+        self.call_sync(&make, made)
+    }
+
     /// The dtype of a tensor without dimensions that gives the same as the number that is the second operand.
     pub(super) fn number_dtype(
         &mut self,

@@ -209,6 +209,9 @@ impl<'py> Tx<'py> {
                     .emit(&Callee::Method("new_empty"), &all)
                     .map(Flow::Value);
             }
+            "new_tensor" if !self.runs_as_is && self.has_dynamic_number(&all) => {
+                return self.new_tensor_of_numbers(t, all).map(Flow::Value);
+            }
             "requires_grad_" => {
                 let wanted = match all.pos.get(1).or(all.kw.first().map(|k| &k.1)) {
                     Some(v) => self.truth(&v.clone())?,
