@@ -6,6 +6,7 @@ import torch
 
 GRAPHS = 1
 SNAPSHOT = False
+REFERENCE_WRONG = "an error of its own where the enum refuses a value"
 
 
 class Mode(enum.Enum):

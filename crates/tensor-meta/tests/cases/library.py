@@ -277,3 +277,12 @@ def istft():
                 yield [T(*shape, d=d), 64, 10], options
     yield [T(2, 32, 9, d="c4"), 63, 7], {}
     yield [T(2, 33, 9, d="c4"), 64, 65], {}
+
+
+@rule("quantize_per_tensor")
+def quantize_per_tensor():
+    for t in layouts():
+        yield t, 0.1, 3, torch.quint8
+        yield t, 0.1, -3, torch.qint8
+    yield T(2, 3, d="f8"), 0.1, 0, torch.qint8
+    yield T(2, 3), 0.1, 300, torch.quint8
