@@ -1,4 +1,4 @@
-"""A quantized argument, and what is asked of a scale, are left to Python: a fake tensor has no scale."""
+"""A quantized argument, and what is asked of a scale, are left to Python: fakes have no scale."""
 
 import torch
 

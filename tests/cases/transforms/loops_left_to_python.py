@@ -1,4 +1,4 @@
-"""What `while_loop`, `scan` and `map` refuse, functions with effects, and floats that are carried."""
+"""What loop operators refuse, functions with effects, and floats that are carried."""
 
 import torch
 from torch._higher_order_ops.map import map as map_rows

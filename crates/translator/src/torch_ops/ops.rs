@@ -199,6 +199,9 @@ impl<'py> Tx<'py> {
         if let Some(made) = self.scaled_by_tensor(name, &all)? {
             return Ok(Flow::Value(made));
         }
+        if traits.any(Does::FROM_DATA) && !self.runs_as_is && self.has_dynamic_number(&all) {
+            return self.new_tensor_of_numbers(t, all).map(Flow::Value);
+        }
         match name {
             // A size, not data, though a graph can't tell a `torch.Size` from a tuple.
             "new"
@@ -208,9 +211,6 @@ impl<'py> Tx<'py> {
                 return self
                     .emit(&Callee::Method("new_empty"), &all)
                     .map(Flow::Value);
-            }
-            "new_tensor" if !self.runs_as_is && self.has_dynamic_number(&all) => {
-                return self.new_tensor_of_numbers(t, all).map(Flow::Value);
             }
             "requires_grad_" => {
                 let wanted = match all.pos.get(1).or(all.kw.first().map(|k| &k.1)) {
