@@ -347,3 +347,9 @@ def test_a_size_by_a_step_whose_sign_is_asked():
 
     calls = [(torch.ones(3), step) for step in (2, 3, 4, 5, 7)]
     assert graphs_of(fn, calls) == 2
+
+
+def test_a_tensor_without_elements_below_inductor():
+    """Its code takes no sizes from such a tensor."""
+    calls = [(torch.randn(0, n, 4),) for n in (3, 5, 7)]
+    assert graphs_of(lambda x: x * 2, calls, "inductor") == 2

@@ -56,17 +56,33 @@ pub(crate) fn give_sizes_in_shared_memory(tx: &mut Finished<'_, '_>) {
     }
 }
 
-/// Makes sizes of which nothing is to be known inputs of their own: a compiler has them from nowhere else.
-pub(crate) fn give_unbacked_sizes(tx: &mut Finished<'_, '_>) {
+/// Makes sizes inputs of their own that a compiler has from nowhere else: those of which nothing is to be known, and
+/// those of a tensor without elements, which inductor's code does not look at.
+pub(crate) fn give_hidden_sizes(tx: &mut Finished<'_, '_>) {
     if tx.runs_as_is() || !tx.is_dynamic() {
         return;
     }
+    let Some(abi) = TorchAbi::loaded() else {
+        return;
+    };
+    let py = tx.py;
     let placeholders = tx.graph().placeholders();
     let given = tx.inputs().iter();
     let given = given.filter(|input| placeholders.contains(&input.node));
-    let sources: Vec<SourceId> = given.map(|input| input.source).collect();
-    for source in sources {
-        for dim in tx.unbacked_sizes(source) {
+    let given: Vec<(SourceId, Obj)> = given
+        .map(|input| (input.source, input.obj.clone()))
+        .collect();
+    for (source, tensor) in given {
+        let mut dims = tx.dynamic_sizes(source);
+        if dims.is_empty() {
+            continue;
+        }
+        let meta = abi.read_meta(py, tensor.bind(py));
+        let sizes = meta.ok().and_then(|meta| meta.sizes());
+        if !sizes.is_some_and(|sizes| sizes.contains(&0)) {
+            dims.retain(|dim| tx.is_unbacked(source, *dim));
+        }
+        for dim in dims {
             tx.size_input(source, dim);
         }
     }
