@@ -51,6 +51,19 @@ def sizes_of_inputs() -> Program:
 
 
 @program
+def unbacked_sizes() -> Program:
+    def fn(x):
+        return torch.cat([x, x.relu()]).sum(1) / x.shape[0]
+
+    calls = []
+    for n in (4, 1, 0, 7):
+        x = torch.randn(n, 3)
+        torch._dynamo.decorators.mark_unbacked(x, 0)
+        calls.append((x,))
+    return fn, calls
+
+
+@program
 def rounded_sizes() -> Program:
     def fn(x):
         half = x[: int(x.shape[0] / 2)]
