@@ -32,6 +32,7 @@ mod held_gradients;
 mod inference;
 pub mod input;
 mod known_values;
+mod laid_out;
 mod leaves;
 pub mod levels;
 pub mod marks;

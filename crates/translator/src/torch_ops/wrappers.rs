@@ -14,7 +14,7 @@ use guards::{Source, SourceId};
 use operations::beside::may_write;
 use pyo3::prelude::*;
 use pyo3::types::PyType;
-use tensor_meta::{Alias, Does, Inferred};
+use tensor_meta::{Does, Inferred};
 use torch_abi::names;
 
 use variables::state::Wrapper;
@@ -225,36 +225,6 @@ impl<'py> Tx<'py> {
                 "Write to a clone, or do the writing outside of the compiled function.",
             )),
         }
-    }
-
-    /// AOTAutograd puts a tensor from outside that an operation lays out anew and another one writes to back in the
-    /// layout of what was written.
-    ///
-    /// # Errors
-    /// A break for an operation that gives such a tensor other sizes or strides in place, below a compiler.
-    pub(super) fn lays_out_no_input(&mut self, args: &Args, inferred: &Inferred) -> R<()> {
-        let Inferred::Tensor(after) = inferred else {
-            return Ok(());
-        };
-        if self.runs_as_is || after.alias != Alias::Identity {
-            return Ok(());
-        }
-        let Some(first) = args.pos.first() else {
-            return Ok(());
-        };
-        if let Var::Tensor(t) = self.realize(first)?
-            && t.input.is_some()
-        {
-            let before = self.st.effects.meta(&t);
-            if before.shape != after.shape || before.strides != after.strides {
-                return Err(Stop::brk(
-                    "In-place change of the sizes or strides of a tensor from outside",
-                    "A compiler would give the tensor back with the values that were written to it, and not always with the strides.",
-                    "Use the operation that makes a view (`x.t()` in place of `x.t_()`), or do it outside of the compiled function.",
-                ));
-            }
-        }
-        Ok(())
     }
 
     /// The tensors from outside of which sizes are no constants.
