@@ -13,6 +13,7 @@ use torch_abi::names;
 use variables::{Obj, TensorVar, TupleVar, Var};
 
 use super::args::NodeArgs;
+use super::fake::makes_no_quantized;
 use super::raising;
 use super::table::fn_target;
 use crate::stop::{R, Stop};
@@ -102,6 +103,9 @@ impl<'py> Tx<'py> {
     pub fn emit(&mut self, callee: &Callee<'_>, args: &Args) -> R<Var> {
         self.not_seen_with(STANDING_IN, args)?;
         self.no_dtype_lost(callee, args)?;
+        if !self.runs_as_is {
+            makes_no_quantized(callee)?;
+        }
         if let Some(read) = self.filled_by_tensor(callee, args)? {
             return self.emit(callee, &read);
         }

@@ -23,6 +23,32 @@ fn is_about_data(py: Python<'_>, error: &PyErr) -> bool {
     class.is_ok_and(|class| error.is_instance(py, &class))
 }
 
+fn words_for(callee: &Callee<'_>) -> String {
+    match callee {
+        Callee::Function(_, path, _) => (*path).to_string(),
+        Callee::Method(name) => format!("Tensor.{name}"),
+    }
+}
+
+/// What torch's fake tensors can't describe is not asked of them, and no compiler gets it: where such a tensor leaves
+/// its graph, it has no scale.
+///
+/// # Errors
+/// A break for an operation that makes quantized tensors.
+pub(super) fn makes_no_quantized(callee: &Callee<'_>) -> R<()> {
+    match callee.traits().any(Does::QUANTIZES) {
+        true => Err(Stop::brk(
+            format!(
+                "Operation that makes a quantized tensor: {}",
+                words_for(callee)
+            ),
+            "A graph describes tensors by their sizes and dtype, which leaves out the scale and the zero point.",
+            "Quantize outside of the compiled function, or use `torch.fake_quantize_per_tensor_affine`.",
+        )),
+        false => Ok(()),
+    }
+}
+
 impl<'py> Tx<'py> {
     /// Runs the op on fake tensors. `rule` says what its rule does not cover; empty where it has none.
     ///
@@ -57,17 +83,8 @@ impl<'py> Tx<'py> {
         rule: &'static str,
         kept: bool,
     ) -> R<(Inferred, Obj)> {
-        let what = match callee {
-            Callee::Function(_, path, _) => (*path).to_string(),
-            Callee::Method(name) => format!("Tensor.{name}"),
-        };
-        if callee.traits().any(Does::QUANTIZES) {
-            return Err(Stop::brk(
-                format!("Operation that makes a quantized tensor: {what}"),
-                "A graph describes tensors by their sizes and dtype, which leaves out the scale and the zero point.",
-                "Quantize outside of the compiled function, or use `torch.fake_quantize_per_tensor_affine`.",
-            ));
-        }
+        makes_no_quantized(callee)?;
+        let what = words_for(callee);
         let asked = match rule {
             "" => what.clone(),
             uncovered => format!("{what} ({uncovered})"),
