@@ -520,6 +520,8 @@ impl<'py> Tx<'py> {
         callee: &Callee<'_>,
         args: &NodeArgs,
     ) -> R<Result<Inferred, RuleError>> {
+        // What others have presumed is not this operation's.
+        self.log.sizes.has_presumed();
         let result = self.infer_beside_read(callee, args)?;
         if self.ints.has_unbacked {
             self.make_sure_of_sizes(callee, args, &result)?;
