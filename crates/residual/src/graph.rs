@@ -105,8 +105,7 @@ pub fn compile(
     }
     fix_sizes(tx)?;
     tx.graph_mut().erase_unused_placeholders();
-    shapes::give_sizes_in_shared_memory(tx);
-    shapes::give_hidden_sizes(tx);
+    shapes::give_sizes(tx);
     let ints = tx.int_inputs().iter().map(|input| {
         let source = match input.int.expr {
             IntExpr::Source(source) => Some(source),

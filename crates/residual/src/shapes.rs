@@ -19,22 +19,32 @@ use variables::Obj;
 use crate::finished::Finished;
 use crate::graph::CallInput;
 
-/// Makes sizes of inputs that share memory inputs of their own. Where one of them is written to, AOTAutograd makes one
-/// tensor of them, and lays the others out in it: it has no other place to take their sizes from.
-pub(crate) fn give_sizes_in_shared_memory(tx: &mut Finished<'_, '_>) {
+/// Makes sizes inputs of their own that a compiler has from nowhere else.
+pub(crate) fn give_sizes(tx: &mut Finished<'_, '_>) {
     if tx.runs_as_is() || !tx.is_dynamic() {
         return;
     }
     let Some(abi) = TorchAbi::loaded() else {
         return;
     };
-    let py = tx.py;
     let placeholders = tx.graph().placeholders();
     let given = tx.inputs().iter();
     let given: Vec<_> = given
         .filter(|input| placeholders.contains(&input.node))
         .map(|input| (input.source, input.obj.clone()))
         .collect();
+    give_sizes_in_shared_memory(tx, abi, &given);
+    give_hidden_sizes(tx, abi, &given);
+}
+
+/// Those of inputs that share memory. Where one of them is written to, AOTAutograd makes one tensor of them, and lays the
+/// others out in it.
+fn give_sizes_in_shared_memory(
+    tx: &mut Finished<'_, '_>,
+    abi: &TorchAbi,
+    given: &[(SourceId, Obj)],
+) {
+    let py = tx.py;
     let overlaps = |(source, tensor): &(SourceId, Obj)| {
         let tensor = tensor.bind(py);
         let mut others = given.iter().filter(|(other, _)| other != source);
@@ -56,23 +66,11 @@ pub(crate) fn give_sizes_in_shared_memory(tx: &mut Finished<'_, '_>) {
     }
 }
 
-/// Makes sizes inputs of their own that a compiler has from nowhere else: those of which nothing is to be known, and
-/// those of a tensor without elements, which inductor's code does not look at.
-pub(crate) fn give_hidden_sizes(tx: &mut Finished<'_, '_>) {
-    if tx.runs_as_is() || !tx.is_dynamic() {
-        return;
-    }
-    let Some(abi) = TorchAbi::loaded() else {
-        return;
-    };
+/// Those of which nothing is to be known, and those of a tensor without elements, which inductor's code does not look at.
+fn give_hidden_sizes(tx: &mut Finished<'_, '_>, abi: &TorchAbi, given: &[(SourceId, Obj)]) {
     let py = tx.py;
-    let placeholders = tx.graph().placeholders();
-    let given = tx.inputs().iter();
-    let given = given.filter(|input| placeholders.contains(&input.node));
-    let given: Vec<(SourceId, Obj)> = given
-        .map(|input| (input.source, input.obj.clone()))
-        .collect();
     for (source, tensor) in given {
+        let source = *source;
         let mut dims = tx.dynamic_sizes(source);
         if dims.is_empty() {
             continue;

@@ -74,12 +74,7 @@ impl Tx<'_> {
     /// # Errors
     /// A break where one is, after which the frame is translated again.
     fn rely_on_sizes(&mut self, args: &NodeArgs) -> R<()> {
-        let mut sizes = Vec::new();
-        let by_name = args.meta_kw.iter().map(|(_, arg)| arg);
-        for arg in args.meta_pos.iter().chain(by_name) {
-            self.add_unbacked(arg, &mut sizes);
-        }
-        for (size, value) in sizes {
+        for (size, value) in self.unbacked_in(args) {
             if value < LEAST_SIZE {
                 return Err(self.needs_backed());
             }
@@ -121,12 +116,17 @@ impl Tx<'_> {
 
     /// Whether arguments have sizes of which nothing is known.
     pub(super) fn has_unbacked(&self, args: &NodeArgs) -> bool {
+        !self.unbacked_in(args).is_empty()
+    }
+
+    /// The sizes among arguments of which nothing is known, with their values in this call.
+    fn unbacked_in(&self, args: &NodeArgs) -> Vec<(IntExpr, i64)> {
         let mut sizes = Vec::new();
         let by_name = args.meta_kw.iter().map(|(_, arg)| arg);
         for arg in args.meta_pos.iter().chain(by_name) {
             self.add_unbacked(arg, &mut sizes);
         }
-        !sizes.is_empty()
+        sizes
     }
 
     fn add_unbacked(&self, arg: &MetaArg, sizes: &mut Vec<(IntExpr, i64)>) {
