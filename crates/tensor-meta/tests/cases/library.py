@@ -286,3 +286,10 @@ def quantize_per_tensor():
         yield t, 0.1, -3, torch.qint8
     yield T(2, 3, d="f8"), 0.1, 0, torch.qint8
     yield T(2, 3), 0.1, 300, torch.quint8
+
+
+@rule("dequantize", "int_repr")
+def of_quantized_tensors():
+    for d in "qi8", "qu8", "qi4":
+        for t in layouts(d):
+            yield (t,)

@@ -23,6 +23,9 @@ DTYPES = {
     "i2": torch.int16,
     "i4": torch.int32,
     "i8": torch.int64,
+    "qi8": torch.qint8,
+    "qu8": torch.quint8,
+    "qi4": torch.qint32,
 }
 
 #: The cases of each rule, by its name: a function that yields `args`, or `args, kwargs`.
@@ -61,6 +64,8 @@ class T:
         dtype = DTYPES[self.d]
         if self.v is not None:
             return torch.tensor(self.v, dtype=dtype)
+        if self.d[0] == "q":
+            return torch.quantize_per_tensor(torch.rand(shape), 0.1, 0, dtype)
         if self.d == "b":
             return (
                 torch.arange(max(1, int(torch.Size(shape).numel())))
