@@ -355,6 +355,30 @@ def test_floats_that_change(tmp_path):
     assert said[:2] == ["an artifact is used"] * 2
 
 
+#: Ints that functions give of numbers that change are inputs of the graph.
+INTS = """\
+import json, math, sys
+import torch, ferrodyn
+from said_of_artifacts import said
+def f(x, share):
+    side = int(math.sqrt(x.shape[0]))
+    return x[: int(x.shape[0] * share)].sum(0) * side + torch.ones(math.ceil(share * 20)).sum()
+compiled = ferrodyn.compile(f)
+for n in map(int, sys.argv[1:]):
+    x = torch.arange(n * 3.0).reshape(n, 3)
+    torch.testing.assert_close(compiled(x, 8 / n), f(x, 8 / n))
+print(json.dumps(said))
+"""
+
+
+def test_ints_that_functions_give(tmp_path):
+    def run(*lengths):
+        return printed(tmp_path, "-c", INTS, *lengths)
+
+    assert run(16, 25, 40) == ["an artifact is kept"] * 2
+    assert run(16, 50, 36, 12) == ["an artifact is used"] * 2
+
+
 #: Options and modes of `compile` are told.
 OPTIONS = """\
 import json, sys

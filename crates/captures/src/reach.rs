@@ -3,7 +3,7 @@
 //! Invariants: nothing is imported, and nothing of the program runs; an object is described only where the same
 //! description finds that very object in this process.
 
-use guards::exec::{follow, read};
+use guards::exec::{constant, follow, read};
 use guards::{ConstVal, SourceId};
 use pyo3::exceptions::PyValueError;
 use pyo3::ffi;
@@ -11,8 +11,8 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{
-    PyBytes, PyCode, PyComplex, PyDict, PyFloat, PyFunction, PyInt, PyList, PyModule, PyRange,
-    PyString, PyTuple, PyType, PyWeakrefMethods, PyWeakrefReference,
+    PyCode, PyDict, PyFunction, PyList, PyModule, PyRange, PyString, PyTuple, PyType,
+    PyWeakrefMethods, PyWeakrefReference,
 };
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
@@ -581,35 +581,8 @@ pub(crate) fn range(object: &Bound<'_, PyAny>) -> Option<Place> {
 
 /// A constant as an object.
 pub(crate) fn value_of<'py>(py: Python<'py>, value: &ConstVal) -> PyResult<Bound<'py, PyAny>> {
-    Ok(match value {
-        ConstVal::None => py.None().into_bound(py),
-        ConstVal::Ellipsis => py.Ellipsis().into_bound(py),
-        ConstVal::NotImplemented => py.NotImplemented().into_bound(py),
-        ConstVal::Bool(value) => value.into_pyobject(py)?.to_owned().into_any(),
-        ConstVal::Int(value) => PyInt::new(py, *value).into_any(),
-        ConstVal::BigInt(text) => {
-            let int = py.get_type::<PyInt>();
-            int.call1((&**text, 16))?
-        }
-        ConstVal::Float(bits) => PyFloat::new(py, f64::from_bits(*bits)).into_any(),
-        ConstVal::Complex(re, im) => {
-            PyComplex::from_doubles(py, f64::from_bits(*re), f64::from_bits(*im)).into_any()
-        }
-        ConstVal::Str(text) => PyString::new(py, text).into_any(),
-        ConstVal::Bytes(bytes) => PyBytes::new(py, bytes).into_any(),
-        ConstVal::Tuple(items) => {
-            let items = items.iter().map(|item| value_of(py, item));
-            PyTuple::new(py, items.collect::<PyResult<Vec<_>>>()?)?.into_any()
-        }
-        ConstVal::Size(dims) => {
-            let dims = PyTuple::new(py, &**dims)?;
-            py.import("torch")?.getattr("Size")?.call1((dims,))?
-        }
-        ConstVal::Device { text, .. } => {
-            py.import("torch")?.getattr("device")?.call1((&**text,))?
-        }
-        ConstVal::Obj(_) => return Err(PyValueError::new_err("an object is no constant")),
-    })
+    let refuse = |_| Err(PyValueError::new_err("an object is no constant"));
+    constant::object(py, value, &mut { refuse })
 }
 
 /// An object for who reads why it is not kept.

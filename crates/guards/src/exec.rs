@@ -1,7 +1,8 @@
 //! The executing half: checks in a running interpreter.
 //!
 //! What lives here: pins ([`pins`]), reading constants and tensors into guard values ([`read`]), linking a
-//! program to the interpreter ([`link`]), checking it ([`check`], step by step in [`step`]), watching instead ([`watch`]), saying why it failed ([`explain`]) and what its steps cost (`cost`), reading without a program ([`follow`]), what
+//! program to the interpreter ([`link`]), checking it ([`check`], step by step in [`step`]), watching instead ([`watch`]), saying why it failed ([`explain`]) and what its steps cost (`cost`), reading without a program ([`follow`]), constants as
+//! objects ([`constant`]), what
 //! tells calls apart ([`probe`]) and, for tests, running the Python text (`oracle`). Raw object reads are in [`objects`].
 //!
 //! Invariants: the GIL is held; a check runs no user code, raises nothing and leaves no Python object behind;
@@ -9,6 +10,7 @@
 
 mod abc;
 pub mod check;
+pub mod constant;
 mod cost;
 pub mod explain;
 mod fields;

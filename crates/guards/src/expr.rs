@@ -455,6 +455,11 @@ impl IntRelation {
         }
     }
 
+    /// Whether it is what [`IntRelation::fits`] says of a value.
+    pub fn is_of_fitting(&self) -> bool {
+        self.op == IntCompare::Ge && self.right == IntExpr::Const(i64::MIN)
+    }
+
     /// The sources of both, each once.
     pub fn sources(&self) -> SmallVec<[SourceId; 4]> {
         let mut out = self.left.sources();

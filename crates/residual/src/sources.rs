@@ -3,9 +3,10 @@
 //! Invariant: loading a source runs no user code.
 
 use bytecode::op::{BinaryOp, LocalIdx, Op, UnaryOp};
+use guards::exec::constant;
 use guards::{ConstVal, IntBinary, IntExpr, IntUnary, Source, SourceId};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyBytes, PyComplex, PyFloat, PyInt, PyString, PyTuple, PyType};
+use pyo3::types::{PyFloat, PyString, PyType};
 use translator::code::kinds;
 use translator::raw::type_lookup;
 use translator::stop::{R, Stop};
@@ -491,42 +492,7 @@ impl<'py> Emitter<'_, 'py> {
     /// A guard's constant as an object.
     fn const_obj(&self, c: &ConstVal) -> R<Obj> {
         let py = self.tx.py;
-        let any = |b: Bound<'_, PyAny>| b.unbind();
-        Ok(match c {
-            ConstVal::None => py.None(),
-            ConstVal::Ellipsis => any(py.Ellipsis().into_bound(py)),
-            ConstVal::NotImplemented => any(py.NotImplemented().into_bound(py)),
-            ConstVal::Bool(b) => any(PyBool::new(py, *b).to_owned().into_any()),
-            ConstVal::Int(i) => any(i.into_pyobject(py).map_err(PyErr::from)?.into_any()),
-            ConstVal::BigInt(text) => any(py.get_type::<PyInt>().call1((&**text,))?),
-            ConstVal::Float(bits) => any(PyFloat::new(py, f64::from_bits(*bits)).into_any()),
-            ConstVal::Complex(re, im) => {
-                any(
-                    PyComplex::from_doubles(py, f64::from_bits(*re), f64::from_bits(*im))
-                        .into_any(),
-                )
-            }
-            ConstVal::Str(s) => any(PyString::intern(py, s).into_any()),
-            ConstVal::Bytes(b) => any(PyBytes::new(py, b).into_any()),
-            ConstVal::Tuple(items) => {
-                let items = items
-                    .iter()
-                    .map(|i| self.const_obj(i))
-                    .collect::<R<Vec<_>>>()?;
-                any(PyTuple::new(py, items)?.into_any())
-            }
-            ConstVal::Size(dims) => any(self
-                .tx
-                .known()
-                .size
-                .bind(py)
-                .call1((PyTuple::new(py, dims.iter())?,))?),
-            ConstVal::Device { text, .. } => {
-                any(self.tx.known().device.bind(py).call1((&**text,))?)
-            }
-            ConstVal::Obj(r) => self.pinned(r.pin)?,
-            #[allow(unreachable_patterns)]
-            other => return Err(self.cannot(format!("the dictionary key {other}"))),
-        })
+        let mut pinned = |pin| self.pinned(pin).map(|obj| obj.into_bound(py));
+        constant::object(py, c, &mut pinned).map(Bound::unbind)
     }
 }

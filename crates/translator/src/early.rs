@@ -205,9 +205,10 @@ impl Tx<'_> {
             return false;
         }
         match kind {
-            GuardKind::ShapeEnv { .. } | GuardKind::ComputedMatch { .. } => {
-                kind.other_sources().iter().any(|s| self.is_early(*s))
-            }
+            GuardKind::ShapeEnv { .. } | GuardKind::ComputedMatch { .. } => kind
+                .other_sources()
+                .iter()
+                .any(|s| self.is_early(*s) && self.pure_call(*s).is_none()),
             _ => source.is_some_and(|s| self.is_early(s)),
         }
     }
@@ -236,7 +237,7 @@ impl Tx<'_> {
                 let range = match call.kind {
                     EarlyKind::Draw(range) => range,
                     EarlyKind::Read(read) => read.range,
-                    EarlyKind::Make => None,
+                    EarlyKind::Make | EarlyKind::Pure(_) => None,
                 };
                 range.map(|(low, high)| (low.into(), high.into()))
             }

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use fx_graph::NodeId;
-use guards::SourceId;
+use guards::{CallExpr, SourceId};
 use tensor_meta::{SymInt, TensorMeta};
 
 use crate::object::{Body, ObjId, ObjState};
@@ -75,12 +75,14 @@ pub enum EarlyArg {
 }
 
 /// What an early call does beside giving its result.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EarlyKind {
     /// draws a random number from the generator that it is a method of; its range, where it is an int
     Draw(Option<(i64, i64)>),
     /// nothing: it makes an object
     Make,
+    /// nothing: it gives a number that guards can compute, too, as is said here
+    Pure(Arc<CallExpr>),
     /// it is no call in front of the graph: the graph reads a tensor
     Read(ReadNumber),
 }

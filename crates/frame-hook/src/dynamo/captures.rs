@@ -645,6 +645,7 @@ fn early(tx: &Tx<'_>, sources: &SourceTable) -> Result<Vec<Early>, Why> {
     let mut made = Vec::new();
     for (index, call) in (0..).zip(tx.st.effects.early.iter()) {
         match call.kind {
+            EarlyKind::Pure(_) => {}
             EarlyKind::Make if call.kw.is_empty() => {}
             EarlyKind::Make => {
                 return Err(Why(

@@ -26,6 +26,8 @@ impl Compilation<'_, '_> {
     /// Turns the guards of the translation into a program; they are planned already where `early` has all of them.
     pub fn link(&self, tx: &mut Tx<'_>, early: Option<EarlyPlan>) -> Result<CheckProgram, String> {
         let py = self.py;
+        let computes = tx.compute_in_guards().map_err(|stop| stop_text(&stop))?;
+        let early = early.filter(|_| !computes);
         let plan = match early.and_then(|early| early.of_all(&tx.log.guards, &tx.facts.sources)) {
             Some(plan) => plan,
             None => plans::of_all(py, tx).map_err(|e| e.to_string())?,

@@ -8,12 +8,13 @@ use std::sync::atomic::{AtomicI64, AtomicIsize, AtomicU32, Ordering};
 use pyo3::ffi;
 use pyo3::ffi::PyObject;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyComplex, PyFloat, PyString, PyTuple};
+use pyo3::types::PyString;
 use rustc_hash::FxHashMap;
 use torch_abi::TorchAbi;
 
 use crate::exec::abc::AbcAnswer;
 use crate::exec::check::{CheckProgram, LinkedComputed, LinkedExpr};
+use crate::exec::constant;
 use crate::exec::linked::{FuncField, LinkedCall, LinkedConst, LinkedKey, LinkedOp};
 use crate::exec::pins::Pins;
 use crate::guard::GuardKind;
@@ -132,61 +133,9 @@ impl Linker<'_, '_> {
         self.pins.raw(pin).ok_or(LinkError::NoSuchPin(pin))
     }
 
-    fn object(&mut self, value: &ConstVal) -> Result<Py<PyAny>, LinkError> {
-        let py = self.py;
-        Ok(match value {
-            ConstVal::None => py.None(),
-            ConstVal::Ellipsis => py.Ellipsis(),
-            ConstVal::NotImplemented => py.NotImplemented(),
-            ConstVal::Bool(value) => value
-                .into_pyobject(py)
-                .map_err(PyErr::from)?
-                .to_owned()
-                .into_any()
-                .unbind(),
-            ConstVal::Int(value) => value
-                .into_pyobject(py)
-                .map_err(PyErr::from)?
-                .into_any()
-                .unbind(),
-            ConstVal::BigInt(text) => py
-                .import("builtins")?
-                .getattr("int")?
-                .call1((&**text, 0))?
-                .unbind(),
-            ConstVal::Float(bits) => PyFloat::new(py, f64::from_bits(*bits)).into_any().unbind(),
-            ConstVal::Complex(re, im) => {
-                PyComplex::from_doubles(py, f64::from_bits(*re), f64::from_bits(*im))
-                    .into_any()
-                    .unbind()
-            }
-            ConstVal::Str(text) => self.text(text),
-            ConstVal::Bytes(bytes) => PyBytes::new(py, bytes).into_any().unbind(),
-            ConstVal::Tuple(items) => {
-                let items = items
-                    .iter()
-                    .map(|item| self.object(item))
-                    .collect::<Result<Vec<_>, _>>()?;
-                PyTuple::new(py, items)?.into_any().unbind()
-            }
-            ConstVal::Size(dims) => {
-                let dims = PyTuple::new(py, dims.iter())?;
-                py.import(torch_abi::names::TORCH)?
-                    .getattr("Size")?
-                    .call1((dims,))?
-                    .unbind()
-            }
-            ConstVal::Device { text, .. } => py
-                .import(torch_abi::names::TORCH)?
-                .getattr("device")?
-                .call1((&**text,))?
-                .unbind(),
-            ConstVal::Obj(obj) => self
-                .pins
-                .get(py, obj.pin)
-                .ok_or(LinkError::NoSuchPin(obj.pin))?
-                .unbind(),
-        })
+    fn object(&self, value: &ConstVal) -> Result<Py<PyAny>, LinkError> {
+        let mut pinned = |pin| self.pins.get(self.py, pin).ok_or(LinkError::NoSuchPin(pin));
+        constant::object(self.py, value, &mut pinned).map(Bound::unbind)
     }
 
     fn constant(&mut self, value: &ConstVal) -> Result<LinkedConst, LinkError> {

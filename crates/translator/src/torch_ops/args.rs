@@ -50,6 +50,11 @@ impl<'py> Tx<'py> {
             match v {
                 Var::Int(i) => *meta = MetaArg::Int(i.value),
                 Var::Float(f) => *meta = MetaArg::Float(f.value),
+                Var::Computed(c) => {
+                    if let (MetaArg::SymInt(_), Ok(value)) = (&*meta, c.value.extract(self.py)) {
+                        *meta = MetaArg::Int(value);
+                    }
+                }
                 _ => {}
             }
         }

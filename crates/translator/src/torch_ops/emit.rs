@@ -310,6 +310,7 @@ impl<'py> Tx<'py> {
                 variables::Body::List(items) => items.iter().any(|v| self.holds_dynamic_number(v)),
                 _ => false,
             },
+            Var::Computed(c) => self.is_pure_int(c),
             v => self.as_dynamic(v).is_some() || self.as_dynamic_float(v).is_some(),
         }
     }

@@ -90,7 +90,7 @@ impl<'py> Tx<'py> {
     }
 
     /// How guards compute a value; `None` where they do not.
-    fn call_expr(&mut self, v: &Var) -> R<Option<CallExpr>> {
+    pub(super) fn call_expr(&mut self, v: &Var) -> R<Option<CallExpr>> {
         Ok(match v {
             Var::Const(o) => const_val(o.bind(self.py)).map(CallExpr::Const),
             Var::Lazy(l) => Some(CallExpr::Source(l.source)),
@@ -127,14 +127,17 @@ impl<'py> Tx<'py> {
         CallExpr::Call(function, args.into())
     }
 
-    fn operator_call(&mut self, name: &str, args: Vec<CallExpr>) -> R<CallExpr> {
+    pub(super) fn operator_call(&mut self, name: &str, args: Vec<CallExpr>) -> R<CallExpr> {
         let function = self.known.operator.bind(self.py).getattr(name)?;
         Ok(self.called(&function, args))
     }
 
-    fn int_calls(&mut self, expr: &IntExpr) -> R<CallExpr> {
+    pub(super) fn int_calls(&mut self, expr: &IntExpr) -> R<CallExpr> {
         Ok(match expr {
-            IntExpr::Source(source) => CallExpr::Source(*source),
+            IntExpr::Source(source) => match self.pure_call(*source) {
+                Some(call) => CallExpr::clone(call),
+                None => CallExpr::Source(*source),
+            },
             IntExpr::Const(n) => CallExpr::Const(guards::ConstVal::Int(*n)),
             IntExpr::Dim(source, extent, dim) => {
                 let methods = self.known.tensor_base.bind(self.py);

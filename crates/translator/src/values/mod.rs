@@ -16,6 +16,7 @@ mod identity;
 mod iter;
 mod iter_next;
 mod operators;
+mod pure_ints;
 mod slicing;
 mod special;
 mod subscr;

@@ -27,12 +27,17 @@ impl Tx<'_> {
         }
     }
 
-    /// As [`Tx::realize`], but a dynamic int or float stays one.
+    /// As [`Tx::realize`], but a dynamic int or float stays one, and an int that a pure function gives becomes one.
     ///
     /// # Errors
     /// As [`Tx::realize`].
     pub fn look(&mut self, v: &Var) -> R<Var> {
         if let Some(i) = self.as_dynamic(v) {
+            return Ok(Var::Int(i));
+        }
+        if let Var::Computed(c) = v
+            && let Some(i) = self.pure_int(c)?
+        {
             return Ok(Var::Int(i));
         }
         match self.as_dynamic_float(v) {
@@ -44,7 +49,7 @@ impl Tx<'_> {
     /// The value of a dynamic int as a constant, guarded.
     pub(crate) fn specialize(&mut self, i: &IntVar) -> Var {
         match &i.expr {
-            IntExpr::Source(source) => {
+            IntExpr::Source(source) if self.pure_call(*source).is_none() => {
                 let value = guards::ConstVal::Int(i.value);
                 self.guard(*source, GuardKind::EqualsMatch { value });
             }
