@@ -1,4 +1,4 @@
-"""What is asked of an int that a function gives is guarded, not the int; behind a break it is the same one."""
+"""What is asked of an int that a function gives is guarded; behind a break it is the same one."""
 
 import torch
 

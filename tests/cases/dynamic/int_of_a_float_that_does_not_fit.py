@@ -1,4 +1,4 @@
-"""What a function refuses, or gives too large for a graph, is for Python: the int is looked at in front of the graph."""
+"""What a function refuses, or gives too large for a graph, is for Python: a guard finds it."""
 
 import torch
 

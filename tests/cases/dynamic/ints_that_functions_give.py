@@ -1,4 +1,4 @@
-"""An int that a function makes of numbers that change is a number of the graph: one for all of them."""
+"""An int that a function makes of numbers that change is a number of the graph."""
 
 import math
 
