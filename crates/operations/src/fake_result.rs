@@ -1,7 +1,7 @@
 //! What torch's fake tensors say of an operation's result.
 
 use pyo3::prelude::*;
-use pyo3::types::{PyList, PyTuple};
+use pyo3::types::{PyList, PyTuple, PyType};
 use tensor_meta::{Alias, Inferred, SymDims, SymInt, TensorMeta};
 use torch_abi::{TorchAbi, is_jagged};
 use variables::Obj;
@@ -95,6 +95,12 @@ pub fn fake_result<'py>(
             items: items(out)?,
         });
     }
+    if is_named_tuple(out)? {
+        return Ok(Inferred::NamedTuple {
+            type_name: interned(&class_name(&out.get_type())),
+            items: items(out)?,
+        });
+    }
     if let Ok(b) = out.cast_exact::<pyo3::types::PyBool>() {
         return Ok(Inferred::Bool(b.is_true()));
     }
@@ -135,7 +141,45 @@ fn is_complex(t: &Bound<'_, PyAny>) -> bool {
         .unwrap_or(false)
 }
 
-/// A name that lives as long as the process; there are as many as torch has named result types.
+/// Whether a result is a named tuple of the program: a tuple with names of its items and nothing else, whose items are
+/// taken as those of any tuple.
+fn is_named_tuple(out: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let class = out.get_type();
+    if out.cast::<PyTuple>().is_err() || !class.hasattr("_fields")? {
+        return Ok(false);
+    }
+    let plain = out.py().get_type::<PyTuple>();
+    for name in ["__getitem__", "__iter__", "__len__"] {
+        if !class.getattr(name)?.is(&plain.getattr(name)?) {
+            return Ok(false);
+        }
+    }
+    Ok(class.getattr("__dictoffset__")?.extract::<isize>()? == 0)
+}
+
+/// By what a result names a class of the program's: its address, which no class of torch has for a name.
+fn class_name(class: &Bound<'_, PyType>) -> String {
+    format!("{:#x}", class.as_ptr() as usize)
+}
+
+/// The program's named tuples in a result, by the names that [`fake_result`] gives their classes.
+///
+/// # Errors
+/// Python's, where a tuple or list can't be gone through.
+pub fn named_classes(out: &Bound<'_, PyAny>, found: &mut Vec<(String, Obj)>) -> PyResult<()> {
+    if is_named_tuple(out)? {
+        let class = out.get_type();
+        found.push((class_name(&class), class.into_any().unbind()));
+    }
+    if out.cast::<PyTuple>().is_ok() || out.is_exact_instance_of::<PyList>() {
+        for item in out.try_iter()? {
+            named_classes(&item?, found)?;
+        }
+    }
+    Ok(())
+}
+
+/// A name that lives as long as the process; there are as many as named types of results.
 fn interned(name: &str) -> &'static str {
     static NAMES: std::sync::Mutex<Vec<&'static str>> = std::sync::Mutex::new(Vec::new());
     let mut names = NAMES

@@ -660,8 +660,11 @@ impl<'py> Tx<'py> {
         }
     }
 
-    /// A class of torch's named tuples of results.
+    /// A class of named tuples of results: the program's, or torch's.
     pub(super) fn return_type(&self, name: &str) -> PyResult<Obj> {
+        if let Some(class) = self.facts.result_classes.get(name) {
+            return Ok(class.clone());
+        }
         let classes = self.known.torch.bind(self.py).getattr("return_types")?;
         Ok(classes.getattr(name)?.unbind())
     }

@@ -3,6 +3,7 @@
 //! Importing it costs about a second the first time; rules in `tensor-meta` make it rare.
 
 pub use operations::fake_result::fake_result;
+use operations::fake_result::named_classes;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use tensor_meta::{Does, Inferred};
@@ -173,6 +174,9 @@ impl<'py> Tx<'py> {
                 }
                 let out = out.and_then(|out| {
                     let first = fakes.first().map(|f| f.1.clone());
+                    let mut classes = Vec::new();
+                    named_classes(&out, &mut classes)?;
+                    tx.facts.result_classes.extend(classes);
                     Ok((fake_result(py, &out, first.as_ref(), sized)?, out.unbind()))
                 });
                 tx.allow_leaves(allow)?;

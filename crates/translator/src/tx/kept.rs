@@ -135,6 +135,8 @@ pub struct Facts {
     pub(crate) sized: Option<Box<SizedFakes>>,
     /// how often metadata came from FakeTensor, by operation
     pub fake_ops: BTreeMap<String, u64>,
+    /// the program's classes of named tuples that functions in the graph give, by the names that results have for them
+    pub result_classes: FxHashMap<String, Obj>,
     /// a module whose parameters or buffers are bound
     pub owner: Option<Obj>,
     /// graphs of regions that are compiled by themselves, by what makes two of them one
