@@ -16,7 +16,7 @@ def kept_in(folder: Path) -> dict[str, str]:
         **os.environ,
         "FERRODYN_CACHE": "1",
         "FERRODYN_CACHE_DIR": str(folder / "cache"),
-        "TORCHINDUCTOR_CACHE_DIR": str(folder / "inductor"),
+        "TORCHINDUCTOR_CACHE_DIR": str(folder.parent / "inductor"),
         "PYTHONPATH": str(Path(__file__).parent),
     }
 

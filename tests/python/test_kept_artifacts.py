@@ -376,7 +376,7 @@ def test_ints_that_functions_give(tmp_path):
         return printed(tmp_path, "-c", INTS, *lengths)
 
     assert run(16, 25, 40) == ["an artifact is kept"] * 2
-    assert run(16, 50, 36, 12) == ["an artifact is used"] * 2
+    assert run(16, 25, 50, 36, 12) == ["an artifact is used"] * 2
 
 
 #: Options and modes of `compile` are told.

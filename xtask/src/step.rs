@@ -9,8 +9,8 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Arc, LazyLock, Mutex};
 use std::time::{Duration, Instant};
 
-/// How long a step may run. The longest take a third of it; what runs longer hangs.
-const LIMIT: Duration = Duration::from_secs(50 * 60);
+/// How long a step may run. The longest take half of it on a slow machine; what runs longer hangs.
+const LIMIT: Duration = Duration::from_secs(80 * 60);
 
 /// The spinners of the steps that run now.
 static SPINNERS: LazyLock<MultiProgress> = LazyLock::new(MultiProgress::new);

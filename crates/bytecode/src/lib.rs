@@ -74,7 +74,7 @@ pub use effect::{stack_effect, stack_needs};
 pub use flow::LocalUse;
 pub use liveness::{LiveLocals, live_locals};
 pub use location::{LineEntry, LineTableError, Location, read_line_table};
-pub use loops::{Loop, behind_loop, has_loop, loop_of};
+pub use loops::{Loop, behind_loop, has_loop, leads_to, loop_of};
 pub use opcode::{is_raise, opcode_name, opcode_number};
 pub use raises::only_raises;
 pub use verify::{Limits, VerifyError, verify};

@@ -70,6 +70,20 @@ pub fn loop_of(body: &Body, at: u32) -> Result<Option<Loop>, VerifyError> {
     Ok(Some(found))
 }
 
+/// Whether code may come from behind one instruction to another one.
+pub fn leads_to(body: &Body, from: u32, to: u32) -> Result<bool, VerifyError> {
+    let cfg = Cfg::new(body)?;
+    let block = |at: u32| cfg.block_of.get(at as usize).copied();
+    let (Some(own), Some(other)) = (block(from), block(to)) else {
+        return Ok(false);
+    };
+    let behind = closure(&cfg, own, |block| {
+        let block = &cfg.blocks[block as usize];
+        block.succs.iter().chain(&block.handler).copied().collect()
+    });
+    Ok(behind[other as usize] || own == other && to > from)
+}
+
 /// Whether a loop is that of a comprehension: what it makes is put below its iterator.
 fn is_comprehension(body: &Body, for_iter: usize) -> bool {
     let mut before = body.instrs[..for_iter].iter().rev().map(|instr| &instr.op);
@@ -119,6 +133,23 @@ mod tests {
         let at = 0..body.instrs.len() as u32;
         at.map(|at| loop_of(body, at).expect("a well formed body"))
             .collect()
+    }
+
+    #[test]
+    fn what_code_leads_to() {
+        let ops = [
+            Op::GetIter,
+            Op::ForIter { to: Label(4) },
+            Op::StoreFast(LocalIdx(0)),
+            jump(1),
+            Op::EndFor,
+            Op::LoadConst(ConstIdx(0)),
+            Op::ReturnValue,
+        ];
+        let body = body(&ops);
+        let leads = |from, to| super::leads_to(&body, from, to).expect("a well formed body");
+        assert!(leads(2, 2) && leads(2, 5) && leads(0, 2) && leads(5, 6));
+        assert!(!leads(5, 5) && !leads(5, 2) && !leads(0, 0));
     }
 
     #[test]

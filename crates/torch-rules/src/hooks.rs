@@ -20,6 +20,7 @@ use variables::raising::traits_of;
 use variables::{Body, CallResult, DeferredCall, Obj, ObjId, TensorVar, Var};
 
 use crate::bodies::{Out, Taker, Traced};
+use crate::hook_reads::what_may_change;
 
 /// Handles that are there before what they stand for, and nodes of graphs that a compiler takes apart.
 const FUNCTIONS: &std::ffi::CStr = c"
@@ -191,6 +192,17 @@ fn hook_in_graph(tx: &mut Tx<'_>, t: &Rc<TensorVar>, hook: &Var) -> R<Var> {
         return Err(Stop::unsupported(format!(
             "{WHAT} of a view of an input, which a compiler makes anew"
         )));
+    }
+    if let Some(what) = what_may_change(tx, hook)? {
+        let mut stop = Stop::brk(
+            "Hook of a tensor that reads what may change before the backward pass",
+            "A compiler makes the backward pass of its graph, from what the hook reads where it is registered; eager mode would see later changes of a variable, a container or an object.",
+            "Let the hook read variables that are assigned once, or give it values as defaults of its arguments.",
+        );
+        if let Stop::Break(reason) = &mut stop {
+            reason.context = format!("it reads {what}");
+        }
+        return Err(stop);
     }
     let (traced, others) = trace_hook(tx, t, hook)?;
     let keeps = !drops_result(tx);

@@ -26,6 +26,7 @@ mod function_graphs;
 mod function_modes;
 mod gradients;
 mod higher_order;
+mod hook_reads;
 mod hooks;
 mod initialising;
 mod optimizer_state;
