@@ -85,6 +85,8 @@ pub enum MetaArg {
     Device(Device),
     /// memory format
     MemoryFormat(MemoryFormat),
+    /// `torch.strided`
+    Strided,
     /// list
     List(Vec<MetaArg>),
     /// tuple
@@ -116,6 +118,7 @@ impl MetaArg {
             MetaArg::DType(d) => Value::DType(*d),
             MetaArg::Device(d) => Value::Device(*d),
             MetaArg::MemoryFormat(m) => Value::MemoryFormat(*m),
+            MetaArg::Strided => Value::Strided,
             MetaArg::List(v) => Value::List(v.iter().map(MetaArg::value).collect()),
             MetaArg::Tuple(v) => Value::Tuple(v.iter().map(MetaArg::value).collect()),
             MetaArg::Slice(s) => Value::slice(s[0].value(), s[1].value(), s[2].value()),
@@ -187,6 +190,8 @@ pub fn constant(
                 "torch.channels_last_3d" => MetaArg::MemoryFormat(MemoryFormat::ChannelsLast3d),
                 _ => MetaArg::Unknown,
             }
+        } else if ty.is(known.layout.bind(b.py())) && text == "torch.strided" {
+            MetaArg::Strided
         } else {
             MetaArg::Unknown
         }

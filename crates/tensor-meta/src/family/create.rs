@@ -56,6 +56,7 @@ fn options<'a>(call: &Call<'a>) -> R<(Options, Vec<(&'a str, Value<'a>)>)> {
                 Value::None => {}
                 _ => return unsupported("memory_format"),
             },
+            "layout" if matches!(value, Value::Strided) => {}
             k if FACTORY.contains(&k) && value.is_none() => {}
             k if FACTORY.contains(&k) => return unsupported("factory option"),
             _ => rest.push((*key, value.clone())),
@@ -109,15 +110,17 @@ fn filled(call: &Call<'_>) -> R {
     let dtype = o.dtype.unwrap_or(call.ctx.default_dtype);
     made(call, &o, &shape, &contiguous_strides(&shape), dtype)
 }
-fn random(call: &Call<'_>) -> R {
-    let (o, rest) = options(call)?;
+/// As [`options`], of a factory that draws from torch's own generator.
+fn drawing_options<'a>(call: &Call<'a>) -> R<(Options, Vec<(&'a str, Value<'a>)>)> {
+    let (options, mut rest) = options(call)?;
     if rest.iter().any(|(k, v)| *k == "generator" && !v.is_none()) {
         return unsupported("generator");
     }
-    let rest: Vec<_> = rest
-        .into_iter()
-        .filter(|(k, _)| *k != "generator")
-        .collect();
+    rest.retain(|(k, _)| *k != "generator");
+    Ok((options, rest))
+}
+fn random(call: &Call<'_>) -> R {
+    let (o, rest) = drawing_options(call)?;
     let shape = size_of(call.args, &rest)?;
     let dtype = o.dtype.unwrap_or(call.ctx.default_dtype);
     if !dtype.is_floating() {
@@ -190,7 +193,7 @@ fn full(call: &Call<'_>) -> R {
     made(call, &o, &shape, &contiguous_strides(&shape), dtype)
 }
 fn randint(call: &Call<'_>) -> R {
-    let (o, rest) = options(call)?;
+    let (o, rest) = drawing_options(call)?;
     if !rest.is_empty() {
         return unsupported("keyword arguments of randint");
     }
@@ -210,7 +213,7 @@ fn randint(call: &Call<'_>) -> R {
     made(call, &o, &shape, &contiguous_strides(&shape), dtype)
 }
 fn randperm(call: &Call<'_>) -> R {
-    let (o, rest) = options(call)?;
+    let (o, rest) = drawing_options(call)?;
     let ([n], []) = (call.args, rest.as_slice()) else {
         return unsupported("arguments of randperm");
     };

@@ -29,6 +29,8 @@ pub enum Value<'a> {
     Device(Device),
     /// A `torch.memory_format`.
     MemoryFormat(MemoryFormat),
+    /// `torch.strided`, the layout of all tensors that rules know.
+    Strided,
     /// A list.
     List(Vec<Value<'a>>),
     /// A tuple or `torch.Size`.

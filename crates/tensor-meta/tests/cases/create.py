@@ -16,6 +16,7 @@ def zeros():
             yield [s], {"dtype": DTYPES[d], "requires_grad": True}
         yield [s], {"device": str(DEVICE), "requires_grad": True}
         yield [s], {"device": DEVICE}
+        yield [s], {"layout": torch.strided}
         yield [], {"size": s}
 
 
@@ -45,6 +46,7 @@ def randint():
     yield 1, 5, (2,)
     yield 5, 5, (2,)
     yield [5, (2, 3)], {"device": str(DEVICE)}
+    yield [5, (2, 3)], {"generator": None, "layout": torch.strided}
 
 
 @rule("randperm")
@@ -52,6 +54,7 @@ def randperm():
     yield (5,)
     yield (0,)
     yield (-1,)
+    yield [5], {"generator": None, "pin_memory": False}
 
 
 @rule("arange")

@@ -164,6 +164,8 @@ def encode(v, alias=None):
         return f"D{v}"
     if isinstance(v, torch.memory_format):
         return "M" + str(v)[6:]
+    if v is torch.strided:
+        return "L"
     if v is Ellipsis:
         return "E"
     if isinstance(v, slice):

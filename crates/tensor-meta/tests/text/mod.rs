@@ -15,6 +15,7 @@ pub enum Parsed {
     DType(DType),
     Device(Device),
     Format(MemoryFormat),
+    Strided,
     Ellipsis,
     Slice(Vec<Parsed>),
     Size(Vec<i64>),
@@ -37,6 +38,7 @@ impl Parsed {
             Parsed::DType(d) => Value::DType(*d),
             Parsed::Device(d) => Value::Device(*d),
             Parsed::Format(m) => Value::MemoryFormat(*m),
+            Parsed::Strided => Value::Strided,
             Parsed::Ellipsis => Value::Ellipsis,
             Parsed::Slice(s) => Value::slice(s[0].value(), s[1].value(), s[2].value()),
             Parsed::Size(s) => Value::Tuple(s.iter().copied().map(Value::Int).collect()),
@@ -110,6 +112,7 @@ fn item<'t>(token: &'t str, tokens: &mut impl Iterator<Item = &'t str>) -> Parse
             "channels_last" => MemoryFormat::ChannelsLast,
             _ => MemoryFormat::ChannelsLast3d,
         }),
+        b'L' => Parsed::Strided,
         b'E' => Parsed::Ellipsis,
         b'S' => Parsed::Slice(sequence(tokens, ")")),
         b'Z' => Parsed::Size(

@@ -7,7 +7,7 @@ use crate::state::OnReturn;
 use crate::stop::{R, Stop};
 use crate::tx::{Args, Flow, Tx};
 use pyo3::prelude::*;
-use pyo3::types::{PyTuple, PyType};
+use pyo3::types::{PyInt, PyTuple, PyType};
 use std::rc::Rc;
 use std::sync::Arc;
 use variables::{Body, Obj, SuperVar, Var};
@@ -261,11 +261,19 @@ impl<'py> Tx<'py> {
                 Some(first) => self.iterate(&first.clone())?,
                 None => Vec::new(),
             };
+            let mut sizes = Vec::with_capacity(items.len());
             for item in &items {
-                if !matches!(self.realize(item)?, Var::Const(_)) {
+                let size = self.look(item)?;
+                let is_int = match &size {
+                    Var::Const(o) => o.bind(self.py).is_exact_instance_of::<PyInt>(),
+                    size => matches!(size, Var::Int(_)),
+                };
+                if !is_int || !args.kw.is_empty() || args.pos.len() > 1 {
                     return Err(self.skipped(class.as_any()));
                 }
+                sizes.push(size);
             }
+            let items = sizes;
             let class = Some(class.clone().into_any().unbind());
             return Ok(Flow::Value(Var::Tuple(Rc::new(variables::TupleVar {
                 items,

@@ -334,6 +334,15 @@ impl<'py> Tx<'py> {
                 && traits.any(Does::INDEXES)
                 && traits.any(Does::WRITES)
         };
+        let mut args = std::borrow::Cow::Borrowed(args);
+        if !self.runs_as_is && traits.any(Does::DRAWS) {
+            // The overload with a generator knows no sizes that are no constants.
+            let is_default = |v: &Var| v.is_none(self.py);
+            args.to_mut()
+                .kw
+                .retain(|(name, v)| &**name != "generator" || !is_default(v));
+        }
+        let args = &*args;
         let before = self.snapshot();
         let node_args = self.node_args_with_sizes(args)?;
         let by_rule = match takes_them || is_traceable {
