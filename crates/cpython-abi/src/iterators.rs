@@ -1,4 +1,4 @@
-//! Where builtin iterators stand, and what they and mapping proxies hold.
+//! Where builtin iterators stand, and what they, mapping proxies and views of dictionaries hold.
 
 use pyo3::ffi::{self, PyObject};
 
@@ -104,7 +104,7 @@ unsafe fn int(obj: *mut PyObject) -> Option<i64> {
     }
 }
 
-/// What is under an iterator over a list or a tuple, or under a mapping proxy; null where there is
+/// What is under an iterator over a list or a tuple, a mapping proxy or a view of a dictionary; null where there is
 /// nothing.
 ///
 /// # Safety
@@ -112,7 +112,7 @@ unsafe fn int(obj: *mut PyObject) -> Option<i64> {
 pub unsafe fn under(obj: *mut PyObject) -> *mut PyObject {
     // SAFETY: the structs are as `position` wants it.
     unsafe {
-        if objects::is_proxy(obj) {
+        if objects::is_proxy(obj) || objects::dict_view(ffi::Py_TYPE(obj)).is_some() {
             return objects::held(obj);
         }
         let types = [

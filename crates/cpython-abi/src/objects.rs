@@ -4,7 +4,7 @@ use std::ffi::c_ulong;
 
 use pyo3::ffi::{self, PyObject, PyTypeObject};
 
-use crate::symbols::PyDictProxy_Type;
+use crate::symbols::{PyDictProxy_Type, PyODictItems_Type, PyODictKeys_Type, PyODictValues_Type};
 
 /// Flag of a class whose instances have no fixed place for their dictionary.
 pub const MANAGED_DICT: c_ulong = 1 << 4;
@@ -40,10 +40,11 @@ pub fn cell_place(cell: *mut PyObject) -> *const usize {
         .cast()
 }
 
-/// What a cell, a weak reference (`None` once its target has died) or a mapping proxy holds; may be null for a cell.
+/// What a cell, a weak reference (`None` once its target has died), a mapping proxy or a view of a dictionary holds; may
+/// be null for a cell.
 ///
 /// # Safety
-/// A live object of one of these three types.
+/// A live object of one of these types.
 #[inline]
 pub unsafe fn held(obj: *mut PyObject) -> *mut PyObject {
     // SAFETY: required of the caller.
@@ -71,6 +72,16 @@ pub unsafe fn weakref_target(weak: *mut PyObject) -> Option<*mut PyObject> {
 pub unsafe fn is_proxy(obj: *mut PyObject) -> bool {
     // SAFETY: required of the caller.
     unsafe { ffi::Py_TYPE(obj) == &raw mut PyDictProxy_Type }
+}
+
+/// Of which view of a dictionary a class is: 0 for its keys, 1 for its values, 2 for its items.
+pub fn dict_view(class: *mut PyTypeObject) -> Option<usize> {
+    let views = [
+        [&raw mut ffi::PyDictKeys_Type, &raw mut PyODictKeys_Type],
+        [&raw mut ffi::PyDictValues_Type, &raw mut PyODictValues_Type],
+        [&raw mut ffi::PyDictItems_Type, &raw mut PyODictItems_Type],
+    ];
+    views.iter().position(|types| types.contains(&class))
 }
 
 /// `PyMemberDescrObject`: a slot, or a field that a C type shows.

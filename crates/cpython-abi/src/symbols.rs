@@ -41,6 +41,12 @@ unsafe extern "C" {
 
     /// The class of `collections.OrderedDict`.
     pub static mut PyODict_Type: PyTypeObject;
+    /// `odict_keys`.
+    pub static mut PyODictKeys_Type: PyTypeObject;
+    /// `odict_values`.
+    pub static mut PyODictValues_Type: PyTypeObject;
+    /// `odict_items`.
+    pub static mut PyODictItems_Type: PyTypeObject;
     /// The class of descriptors of slots and of fields of C types.
     pub static mut PyMemberDescr_Type: PyTypeObject;
     /// The class of computed attributes of C types.

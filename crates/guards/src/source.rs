@@ -119,7 +119,7 @@ pub enum Source {
         /// The cell.
         base: SourceId,
     },
-    /// What a builtin iterator goes over (a list, a tuple), or a mapping proxy shows.
+    /// What a builtin iterator goes over (a list, a tuple), or a mapping proxy or a view of a dictionary shows.
     Under {
         /// The iterator or the proxy.
         base: SourceId,

@@ -234,6 +234,10 @@ impl Tx<'_> {
             let state = ObjState::existing(ty.into_any().unbind(), body, obj.clone(), source);
             return Ok(Var::Obj(self.st.effects.add(state)));
         }
+        if let Some(body) = self.existing_view(b, source)? {
+            let state = ObjState::existing(ty.into_any().unbind(), body, obj.clone(), source);
+            return Ok(Var::Obj(self.st.effects.add(state)));
+        }
         if is_builtin_iterator(b) {
             let body = self.existing_iterator(b, source)?;
             let body = Body::Iter(body.unwrap_or(IterBody::Opaque));

@@ -6,10 +6,11 @@
 
 use std::rc::Rc;
 
+use cpython_abi::objects::dict_view;
 use guards::{GuardKind, Source, SourceId};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
-use variables::{IterBody, Obj, Var};
+use variables::{Body, DictView, IterBody, Obj, Var};
 
 use crate::stop::{R, Stop};
 use crate::tx::Tx;
@@ -138,11 +139,37 @@ impl<'py> Tx<'py> {
         self.build(&found.unbind(), s)
     }
 
-    /// What a mapping proxy shows, where that is a builtin dictionary.
+    /// What a mapping proxy or a view shows, where that is a builtin dictionary.
     pub(crate) fn plain_mapping_under(&self, proxy: &Bound<'py, PyAny>) -> R<Option<Obj>> {
         let found =
             under(proxy)?.filter(|m| self.is_builtin_container(m.get_type().as_any().as_unbound()));
         Ok(found.map(Bound::unbind))
+    }
+
+    /// A view of a builtin dictionary from outside, as one of the dictionary.
+    ///
+    /// # Errors
+    /// Those of realizing that.
+    pub(crate) fn existing_view(
+        &mut self,
+        view: &Bound<'py, PyAny>,
+        source: SourceId,
+    ) -> R<Option<Body>> {
+        let kind = match dict_view(view.get_type_ptr()) {
+            Some(0) => DictView::Keys,
+            Some(1) => DictView::Values,
+            Some(_) => DictView::Items,
+            None => return Ok(None),
+        };
+        let Some(mapping) = self.plain_mapping_under(view)? else {
+            return Ok(None);
+        };
+        let s = self.source(Source::Under { base: source });
+        let mapping = self.lazy(mapping, s);
+        Ok(match self.realize(&mapping)? {
+            Var::Obj(id) => Some(Body::DictView(id, kind)),
+            _ => None,
+        })
     }
 
     /// What a tracked mapping proxy shows.
@@ -159,7 +186,7 @@ impl<'py> Tx<'py> {
     }
 }
 
-/// The one object that a builtin iterator or a mapping proxy holds.
+/// The one object that a builtin iterator, a mapping proxy or a view of a dictionary holds.
 fn under<'py>(holder: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
     let referents = holder.py().import("gc")?.getattr("get_referents")?;
     let found = referents.call1((holder,))?.cast_into::<PyList>()?;

@@ -311,8 +311,11 @@ fn what_is_under_iterators_and_proxies() {
             "types.MappingProxyType({'k': 7})",
             "types.MappingProxyType({})",
             "{'k': 7}",
+            "{'k': 7}.keys()",
+            "{'k': 8}.items()",
         ];
-        assert_eq!(verdicts(&mapping, &values), [true, false, false]);
+        let expected = [true, false, false, true, false];
+        assert_eq!(verdicts(&mapping, &values), expected);
     });
 }
 
