@@ -3,6 +3,7 @@
 import torch
 
 GRAPHS = 5
+REFERENCE_GRAPHS = 7
 SNAPSHOT = False
 
 

@@ -58,10 +58,10 @@ impl<'py> Tx<'py> {
             return Ok(None);
         };
         self.facts.int_values.insert(source, value);
-        Ok(Some(Rc::new(IntVar {
-            expr: IntExpr::Source(source),
-            value,
-        })))
+        let expr = IntExpr::Source(source);
+        // The code that makes it is behind the guards: where a function raises, one of them has failed.
+        self.guard_relation(IntRelation::fits(&expr));
+        Ok(Some(Rc::new(IntVar { expr, value })))
     }
 
     /// What a call's value is as an argument: made in front of the graph, once.
