@@ -3,6 +3,7 @@
 import torch
 
 GRAPHS = 2
+REFERENCE_GRAPHS = 3
 BYTECODE = True
 
 
