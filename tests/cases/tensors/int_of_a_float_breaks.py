@@ -3,7 +3,6 @@
 import torch
 
 GRAPHS = 2
-REFERENCE_GRAPHS = 3
 BYTECODE = True
 
 
