@@ -16,6 +16,7 @@ def kept_in(folder: Path) -> dict[str, str]:
         **os.environ,
         "FERRODYN_CACHE": "1",
         "FERRODYN_CACHE_DIR": str(folder / "cache"),
+        # Beside the folder: what torch compiles before any graph serves all tests of a run.
         "TORCHINDUCTOR_CACHE_DIR": str(folder.parent / "inductor"),
         "PYTHONPATH": str(Path(__file__).parent),
     }

@@ -37,10 +37,7 @@ pub fn loop_of(body: &Body, at: u32) -> Result<Option<Loop>, VerifyError> {
     let Some(&own) = cfg.block_of.get(at as usize) else {
         return Ok(None);
     };
-    let behind = closure(&cfg, own, |block| {
-        let block = &cfg.blocks[block as usize];
-        block.succs.iter().chain(&block.handler).copied().collect()
-    });
+    let behind = behind(&cfg, own);
     if !behind[own as usize] {
         return Ok(None);
     }
@@ -77,11 +74,7 @@ pub fn leads_to(body: &Body, from: u32, to: u32) -> Result<bool, VerifyError> {
     let (Some(own), Some(other)) = (block(from), block(to)) else {
         return Ok(false);
     };
-    let behind = closure(&cfg, own, |block| {
-        let block = &cfg.blocks[block as usize];
-        block.succs.iter().chain(&block.handler).copied().collect()
-    });
-    Ok(behind[other as usize] || own == other && to > from)
+    Ok(behind(&cfg, own)[other as usize] || own == other && to > from)
 }
 
 /// Whether a loop is that of a comprehension: what it makes is put below its iterator.
@@ -91,6 +84,14 @@ fn is_comprehension(body: &Body, for_iter: usize) -> bool {
         Some(Op::GetIter) => matches!(before.next(), Some(Op::Swap(2))),
         op => matches!(op, Some(Op::Swap(2))),
     }
+}
+
+/// The blocks that code may come to from a block, its own among them where it is in a loop.
+fn behind(cfg: &Cfg, block: u32) -> Vec<bool> {
+    closure(cfg, block, |block| {
+        let block = &cfg.blocks[block as usize];
+        block.succs.iter().chain(&block.handler).copied().collect()
+    })
 }
 
 /// The blocks that one or more steps lead to.
@@ -129,6 +130,18 @@ mod tests {
         }
     }
 
+    /// A `for` statement at 1 to 3, and what follows it.
+    fn statement() -> [Op; 6] {
+        [
+            Op::GetIter,
+            Op::ForIter { to: Label(4) },
+            Op::StoreFast(LocalIdx(0)),
+            jump(1),
+            Op::EndFor,
+            Op::ReturnConst(ConstIdx(0)),
+        ]
+    }
+
     fn around(body: &Body) -> Vec<Option<Loop>> {
         let at = 0..body.instrs.len() as u32;
         at.map(|at| loop_of(body, at).expect("a well formed body"))
@@ -137,34 +150,17 @@ mod tests {
 
     #[test]
     fn what_code_leads_to() {
-        let ops = [
-            Op::GetIter,
-            Op::ForIter { to: Label(4) },
-            Op::StoreFast(LocalIdx(0)),
-            jump(1),
-            Op::EndFor,
-            Op::LoadConst(ConstIdx(0)),
-            Op::ReturnValue,
-        ];
-        let body = body(&ops);
+        let body = body(&statement());
         let leads = |from, to| super::leads_to(&body, from, to).expect("a well formed body");
-        assert!(leads(2, 2) && leads(2, 5) && leads(0, 2) && leads(5, 6));
+        assert!(leads(2, 2) && leads(2, 5) && leads(0, 2) && leads(4, 5));
         assert!(!leads(5, 5) && !leads(5, 2) && !leads(0, 0));
     }
 
     #[test]
     fn a_statement_and_what_is_outside_of_it() {
-        let ops = [
-            Op::GetIter,
-            Op::ForIter { to: Label(4) },
-            Op::StoreFast(LocalIdx(0)),
-            jump(1),
-            Op::EndFor,
-            Op::ReturnConst(ConstIdx(0)),
-        ];
         let inside = Some(Loop::Statement);
         let expected = [None, inside, inside, inside, None, None];
-        assert_eq!(around(&body(&ops)), expected);
+        assert_eq!(around(&body(&statement())), expected);
     }
 
     #[test]

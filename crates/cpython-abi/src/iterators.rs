@@ -112,7 +112,7 @@ unsafe fn int(obj: *mut PyObject) -> Option<i64> {
 pub unsafe fn under(obj: *mut PyObject) -> *mut PyObject {
     // SAFETY: the structs are as `position` wants it.
     unsafe {
-        if objects::is_proxy(obj) || objects::dict_view(ffi::Py_TYPE(obj)).is_some() {
+        if objects::is_proxy(obj) || objects::DictView::of(ffi::Py_TYPE(obj)).is_some() {
             return objects::held(obj);
         }
         let types = [

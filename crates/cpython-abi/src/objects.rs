@@ -74,14 +74,31 @@ pub unsafe fn is_proxy(obj: *mut PyObject) -> bool {
     unsafe { ffi::Py_TYPE(obj) == &raw mut PyDictProxy_Type }
 }
 
-/// Of which view of a dictionary a class is: 0 for its keys, 1 for its values, 2 for its items.
-pub fn dict_view(class: *mut PyTypeObject) -> Option<usize> {
-    let views = [
-        [&raw mut ffi::PyDictKeys_Type, &raw mut PyODictKeys_Type],
-        [&raw mut ffi::PyDictValues_Type, &raw mut PyODictValues_Type],
-        [&raw mut ffi::PyDictItems_Type, &raw mut PyODictItems_Type],
-    ];
-    views.iter().position(|types| types.contains(&class))
+/// Which view of a dictionary.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DictView {
+    /// `keys()`
+    Keys,
+    /// `values()`
+    Values,
+    /// `items()`
+    Items,
+}
+
+impl DictView {
+    /// Which view the instances of a class are; `None` for other classes.
+    pub fn of(class: *mut PyTypeObject) -> Option<DictView> {
+        let is = |classes: [*mut PyTypeObject; 2]| classes.contains(&class);
+        if is([&raw mut ffi::PyDictKeys_Type, &raw mut PyODictKeys_Type]) {
+            Some(DictView::Keys)
+        } else if is([&raw mut ffi::PyDictValues_Type, &raw mut PyODictValues_Type]) {
+            Some(DictView::Values)
+        } else if is([&raw mut ffi::PyDictItems_Type, &raw mut PyODictItems_Type]) {
+            Some(DictView::Items)
+        } else {
+            None
+        }
+    }
 }
 
 /// `PyMemberDescrObject`: a slot, or a field that a C type shows.

@@ -1,9 +1,10 @@
 //! The executing half: checks in a running interpreter.
 //!
-//! What lives here: pins ([`pins`]), reading constants and tensors into guard values ([`read`]), linking a
-//! program to the interpreter ([`link`]), checking it ([`check`], step by step in [`step`]), watching instead ([`watch`]), saying why it failed ([`explain`]) and what its steps cost (`cost`), reading without a program ([`follow`]), constants as
-//! objects ([`constant`]), what
-//! tells calls apart ([`probe`]) and, for tests, running the Python text (`oracle`). Raw object reads are in [`objects`].
+//! What lives here: pins ([`pins`]), reading constants and tensors into guard values ([`read`]) and making objects of
+//! constants ([`constant`]), linking a program to the interpreter ([`link`]), checking it ([`check`], step by step in
+//! [`step`]), watching instead ([`watch`]), saying why it failed ([`explain`]) and what its steps cost (`cost`), reading
+//! without a program ([`follow`]), what tells calls apart ([`probe`]) and, for tests, running the Python text (`oracle`).
+//! Raw object reads are in [`objects`].
 //!
 //! Invariants: the GIL is held; a check runs no user code, raises nothing and leaves no Python object behind;
 //! every pointer in a linked program is kept valid by the program's pins or is a constant that it owns.

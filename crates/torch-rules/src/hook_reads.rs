@@ -10,9 +10,9 @@
 use bytecode::leads_to;
 use bytecode::op::{LocalIdx, Op};
 use pyo3::prelude::*;
-use pyo3::types::{PyCode, PyDict, PyFunction, PyList, PySet, PyTuple};
+use pyo3::types::{PyCode, PyDict, PyFunction, PyList, PySet, PyTuple, PyType};
 use translator::stop::R;
-use translator::tx::Tx;
+use translator::tx::{Tx, qualified_name};
 use variables::code::CodeInfo;
 use variables::state::Frame;
 use variables::{Body, Obj, ObjId, Var};
@@ -32,17 +32,9 @@ fn of_value(tx: &Tx<'_>, v: &Var, depth: u32) -> R<Option<String>> {
     if depth == 0 {
         return Ok(Some("what is nested deeply".into()));
     }
-    let first = |values: &mut dyn Iterator<Item = &Var>| -> R<Option<String>> {
-        for v in values {
-            if let Some(found) = of_value(tx, v, depth - 1)? {
-                return Ok(Some(found));
-            }
-        }
-        Ok(None)
-    };
     match v {
-        Var::Tuple(t) => first(&mut t.items.iter()),
-        Var::Method(m) => first(&mut [&m.func, &m.receiver].into_iter()),
+        Var::Tuple(t) => of_values(tx, &t.items, depth),
+        Var::Method(m) => of_values(tx, [&m.func, &m.receiver], depth),
         Var::Func(f) => {
             for cell in &f.closure {
                 if let Some(found) = of_cell(tx, cell, depth)? {
@@ -57,6 +49,20 @@ fn of_value(tx: &Tx<'_>, v: &Var, depth: u32) -> R<Option<String>> {
         Var::Py(p) => of_real(tx, p.obj.bind(tx.py), depth),
         _ => Ok(None),
     }
+}
+
+/// The first of values that may change, or that lead to what may.
+fn of_values<'a>(
+    tx: &Tx<'_>,
+    values: impl IntoIterator<Item = &'a Var>,
+    depth: u32,
+) -> R<Option<String>> {
+    for v in values {
+        if let Some(found) = of_value(tx, v, depth - 1)? {
+            return Ok(Some(found));
+        }
+    }
+    Ok(None)
 }
 
 /// A cell: its variable, and what it holds.
@@ -79,25 +85,23 @@ fn of_cell(tx: &Tx<'_>, cell: &Var, depth: u32) -> R<Option<String>> {
 fn of_object(tx: &Tx<'_>, id: ObjId, depth: u32) -> R<Option<String>> {
     let object = tx.obj(id);
     let class = object.class.bind(tx.py);
-    let is_module = class
-        .cast::<pyo3::types::PyType>()
-        .is_ok_and(|c| c.is_subclass(tx.known.module.bind(tx.py)).unwrap_or(false));
+    let part = |name: &str| object.attrs.get(name).and_then(Option::as_ref);
     if object.is_new() && object.class.is(&tx.known.partial) {
-        for name in ["func", "args"] {
-            if let Some(Some(part)) = object.attrs.get(name)
-                && let Some(found) = of_value(tx, part, depth - 1)?
-            {
-                return Ok(Some(found));
-            }
-        }
-        return Ok(None);
+        return of_values(
+            tx,
+            [part("func"), part("args")].into_iter().flatten(),
+            depth,
+        );
     }
+    let is_module = class
+        .cast::<PyType>()
+        .is_ok_and(|c| c.is_subclass(tx.known.module.bind(tx.py)).unwrap_or(false));
     let may_change = match &object.body {
         Body::Plain => object.is_new() && !is_module,
         Body::List(_) | Body::Deque(..) | Body::Dict(_) | Body::Set(_) | Body::Iter(_) => true,
         _ => false,
     };
-    Ok(may_change.then(|| format!("an object of the class `{}`", name_of(class))))
+    Ok(may_change.then(|| format!("an object of the class `{}`", qualified_name(class))))
 }
 
 /// An object from outside.
@@ -106,7 +110,10 @@ fn of_real(tx: &Tx<'_>, b: &Bound<'_, PyAny>, depth: u32) -> R<Option<String>> {
         return Ok(Some("what is nested deeply".into()));
     }
     if is_container(b) {
-        return Ok(Some(format!("a `{}`", name_of(&b.get_type()))));
+        return Ok(Some(format!(
+            "a `{}`",
+            qualified_name(b.get_type().as_any())
+        )));
     }
     let mut parts: Vec<Bound<'_, PyAny>> = Vec::new();
     if let Ok(items) = b.cast_exact::<PyTuple>() {
@@ -149,13 +156,6 @@ fn of_globals(tx: &Tx<'_>, code: &CodeInfo, globals: &Obj) -> R<Option<String>> 
 
 fn is_container(b: &Bound<'_, PyAny>) -> bool {
     b.is_instance_of::<PyDict>() || b.is_instance_of::<PyList>() || b.is_instance_of::<PySet>()
-}
-
-fn name_of(class: &Bound<'_, PyAny>) -> String {
-    let name = class
-        .getattr("__qualname__")
-        .and_then(|name| name.extract());
-    name.unwrap_or_default()
 }
 
 /// The name of the variable of a cell, where code that is still to run assigns it.

@@ -6,7 +6,6 @@
 
 use std::rc::Rc;
 
-use cpython_abi::objects::dict_view;
 use guards::{GuardKind, Source, SourceId};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
@@ -155,11 +154,8 @@ impl<'py> Tx<'py> {
         view: &Bound<'py, PyAny>,
         source: SourceId,
     ) -> R<Option<Body>> {
-        let kind = match dict_view(view.get_type_ptr()) {
-            Some(0) => DictView::Keys,
-            Some(1) => DictView::Values,
-            Some(_) => DictView::Items,
-            None => return Ok(None),
+        let Some(kind) = DictView::of(view.get_type_ptr()) else {
+            return Ok(None);
         };
         let Some(mapping) = self.plain_mapping_under(view)? else {
             return Ok(None);

@@ -3,6 +3,7 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
+pub use cpython_abi::objects::DictView;
 use fx_graph::NodeId;
 use guards::SourceId;
 
@@ -230,17 +231,6 @@ pub struct GroupState {
     pub current: Option<(Var, Var)>,
     /// number of the group that was yielded last: an earlier group is exhausted
     pub serial: u64,
-}
-
-/// Which view of a dictionary.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DictView {
-    /// `keys()`
-    Keys,
-    /// `values()`
-    Values,
-    /// `items()`
-    Items,
 }
 
 /// A mutable object's state; see [`crate::Effects`].

@@ -257,23 +257,21 @@ impl<'py> Tx<'py> {
             return Err(self.skipped(class.as_any()));
         }
         if class.is(self.known.size.bind(self.py)) {
-            let items = match args.pos.first() {
-                Some(first) => self.iterate(&first.clone())?,
-                None => Vec::new(),
+            let mut items = match (&args.pos[..], &args.kw[..]) {
+                ([], []) => Vec::new(),
+                ([sizes], []) => self.iterate(sizes)?,
+                _ => return Err(self.skipped(class.as_any())),
             };
-            let mut sizes = Vec::with_capacity(items.len());
-            for item in &items {
-                let size = self.look(item)?;
-                let is_int = match &size {
+            for item in &mut items {
+                *item = self.look(item)?;
+                let is_int = match &*item {
                     Var::Const(o) => o.bind(self.py).is_exact_instance_of::<PyInt>(),
-                    size => matches!(size, Var::Int(_)),
+                    item => matches!(item, Var::Int(_)),
                 };
-                if !is_int || !args.kw.is_empty() || args.pos.len() > 1 {
+                if !is_int {
                     return Err(self.skipped(class.as_any()));
                 }
-                sizes.push(size);
             }
-            let items = sizes;
             let class = Some(class.clone().into_any().unbind());
             return Ok(Flow::Value(Var::Tuple(Rc::new(variables::TupleVar {
                 items,

@@ -1,5 +1,6 @@
 //! Making a node, and the value that stands for its result.
 
+use std::borrow::Cow;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -334,15 +335,10 @@ impl<'py> Tx<'py> {
                 && traits.any(Does::INDEXES)
                 && traits.any(Does::WRITES)
         };
-        let mut args = std::borrow::Cow::Borrowed(args);
-        if !self.runs_as_is && traits.any(Does::DRAWS) {
-            // The overload with a generator knows no sizes that are no constants.
-            let is_default = |v: &Var| v.is_none(self.py);
-            args.to_mut()
-                .kw
-                .retain(|(name, v)| &**name != "generator" || !is_default(v));
-        }
-        let args = &*args;
+        let args = &*match !self.runs_as_is && traits.any(Does::DRAWS) {
+            true => self.without_default_generator(args),
+            false => Cow::Borrowed(args),
+        };
         let before = self.snapshot();
         let node_args = self.node_args_with_sizes(args)?;
         let by_rule = match takes_them || is_traceable {
@@ -374,6 +370,17 @@ impl<'py> Tx<'py> {
         }
         self.emit_knowing(callee, node_args, inferred, args)
             .map(Some)
+    }
+
+    /// Arguments without `generator=None`: to torch that is another overload, of which compilers know no sizes that change.
+    fn without_default_generator<'a>(&self, args: &'a Args) -> Cow<'a, Args> {
+        let is_default = |(name, v): &(Arc<str>, Var)| &**name == "generator" && v.is_none(self.py);
+        if !args.kw.iter().any(is_default) {
+            return Cow::Borrowed(args);
+        }
+        let mut args = args.clone();
+        args.kw.retain(|named| !is_default(named));
+        Cow::Owned(args)
     }
 
     /// A graph holds Python's numbers for NumPy's.

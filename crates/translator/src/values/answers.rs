@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use bytecode::op::CompareOp;
-use guards::{CallExpr, GuardKind, IntBinary, IntExpr, IntUnary};
+use guards::{CallExpr, GuardKind, IntExpr};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyCFunction, PyFloat, PyInt, PyType};
 use variables::{FloatExpr, Var};
@@ -151,29 +151,11 @@ impl<'py> Tx<'py> {
             }
             IntExpr::Unary(op, x) => {
                 let x = self.int_calls(x)?;
-                let name = match op {
-                    IntUnary::Negative => "neg",
-                    IntUnary::Invert => "invert",
-                    IntUnary::Abs => "abs",
-                };
-                self.operator_call(name, vec![x])?
+                self.operator_call(op.function(), vec![x])?
             }
             IntExpr::Binary(op, ab) => {
                 let args = vec![self.int_calls(&ab.0)?, self.int_calls(&ab.1)?];
-                let name = match op {
-                    IntBinary::Add => "add",
-                    IntBinary::Subtract => "sub",
-                    IntBinary::Multiply => "mul",
-                    IntBinary::FloorDivide => "floordiv",
-                    IntBinary::Remainder => "mod",
-                    IntBinary::Power => "pow",
-                    IntBinary::Lshift => "lshift",
-                    IntBinary::Rshift => "rshift",
-                    IntBinary::And => "and_",
-                    IntBinary::Or => "or_",
-                    IntBinary::Xor => "xor",
-                };
-                self.operator_call(name, args)?
+                self.operator_call(op.function(), args)?
             }
         })
     }

@@ -10,7 +10,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use guards::exec::constant;
-use guards::{CallExpr, ConstVal, GuardKind, IntCompare, IntExpr, IntRelation, Source, SourceId};
+use guards::{CallExpr, ConstVal, GuardKind, IntExpr, IntRelation, Source, SourceId};
 use pyo3::prelude::*;
 use pyo3::types::PyInt;
 use variables::{ComputedVar, EarlyArg, EarlyCall, EarlyKind, IntVar, Obj, Var};
@@ -135,15 +135,7 @@ impl<'py> Tx<'py> {
             }
             false => {
                 let right = self.int_calls(&relation.right)?;
-                let name = match relation.op {
-                    IntCompare::Lt => "lt",
-                    IntCompare::Le => "le",
-                    IntCompare::Eq => "eq",
-                    IntCompare::Ne => "ne",
-                    IntCompare::Gt => "gt",
-                    IntCompare::Ge => "ge",
-                };
-                self.operator_call(name, vec![left, right])?
+                self.operator_call(relation.op.function(), vec![left, right])?
             }
         };
         Ok(GuardKind::ComputedMatch {
