@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
+
+import forked
 
 
 def kept_in(folder: Path) -> dict[str, str]:
@@ -22,15 +22,11 @@ def kept_in(folder: Path) -> dict[str, str]:
     }
 
 
-def printed(folder: Path, *args: object, **env: str) -> Any:
-    """What a program prints last, as JSON. `args`: those of the interpreter."""
-    done = subprocess.run(
-        [sys.executable, "-X", "faulthandler", *map(str, args)],
-        capture_output=True,
-        text=True,
-        timeout=900,
-        env=kept_in(folder) | env,
-        cwd=folder,
-    )
+def printed(folder: Path, *args: object, plain: bool = False, **env: str) -> Any:
+    """What a program prints last, as JSON. `args`: those of the interpreter; `plain`: inductor is
+    not imported before the first program of a folder either."""
+    # The first has to compile.
+    first = not plain and not (folder / "cache").exists()
+    done = forked.run(args, env=kept_in(folder) | env, cwd=folder, compiles=first)
     assert done.returncode == 0, f"exit status {done.returncode}: {done.stderr[-3000:]}"
     return json.loads(done.stdout.splitlines()[-1])

@@ -23,11 +23,11 @@ from __future__ import annotations
 import copyreg
 import os
 import re
-import subprocess
 import sys
 from pathlib import Path
 from unittest import mock
 
+import forked
 import harness
 import pytest
 import snapshots
@@ -53,13 +53,10 @@ def _name(path: Path) -> str:
 
 def _run_alone(path: Path) -> None:
     test = f"{__file__}::test_case[{_name(path)}]"
-    result = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "--show-capture=no", test],
+    result = forked.run(
+        ["-m", "pytest", "-q", "-p", "no:cacheprovider", "--show-capture=no", test],
         env={**os.environ, ALONE: "1"},
         cwd=ROOT.parent,
-        capture_output=True,
-        text=True,
-        timeout=300,
     )
     assert result.returncode == 0, result.stdout[-4000:] + result.stderr[-2000:]
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 import threading
 
+import forked
 import harness
 import pytest
 
@@ -27,8 +26,7 @@ def _restore():
 def test_results_are_kept_but_where_the_environment_says_not(setting, on):
     env = {name: value for name, value in os.environ.items() if name != "FERRODYN_CACHE"}
     ask = "import ferrodyn; print(ferrodyn.config.cache)"
-    command = [sys.executable, "-c", ask]
-    done = subprocess.run(command, env=env | setting, capture_output=True, text=True, check=True)
+    done = forked.run(["-c", ask], env=env | setting, check=True)
     assert done.stdout == f"{on}\n"
 
 

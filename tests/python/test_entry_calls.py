@@ -6,11 +6,11 @@ import collections
 import functools
 import gc
 import inspect
-import subprocess
 import sys
 import threading
 import weakref
 
+import forked
 import harness
 import pytest
 import torch
@@ -437,9 +437,7 @@ for _ in range(3):
     module(torch.ones(1, 2))
 print(len(graphs))
 """
-    found = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=300
-    )
+    found = forked.run(["-c", program], check=True)
     assert found.stdout == "1\n"
 
 
@@ -648,7 +646,5 @@ print(len(made))
 
 def test_the_call_of_a_module_is_compiled_once_in_a_new_process():
     """Nothing has looked at torch's internals before the first call."""
-    result = subprocess.run(
-        [sys.executable, "-c", FIRST_CALL_OF_A_PROCESS], capture_output=True, text=True, timeout=300
-    )
+    result = forked.run(["-c", FIRST_CALL_OF_A_PROCESS])
     assert result.stdout == "1\n", result.stderr

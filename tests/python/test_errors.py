@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import opcode
 import pickle
-import subprocess
 import sys
 
+import forked
 import harness
 import pytest
 import torch
@@ -303,5 +303,5 @@ def test_a_backend_that_raises_below_install_is_caught_by_torchs_name():
             except torch._dynamo.exc.BackendCompilerFailed as error:
                 print(type(error.inner_exception), error.backend_name)
     """
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    done = forked.run(["-c", program])
     assert (done.stdout, done.stderr) == ("<class 'LookupError'> backend\n", "")

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from html.parser import HTMLParser
 
 import ferrodyn
+import forked
 import pytest
 import torch
 from ferrodyn import _explain, _pages, _report
@@ -158,12 +157,9 @@ def test_a_program_is_explained_and_traced(tmp_path):
     # One process for both: that of a program costs seconds.
     program = tmp_path / "program.py"
     program.write_text(PROGRAM)
-    done = subprocess.run(
-        [sys.executable, "-m", "ferrodyn", "explain", program, "it"],
-        capture_output=True,
-        text=True,
+    done = forked.run(
+        ["-m", "ferrodyn", "explain", program, "it"],
         env={**os.environ, "FERRODYN_TRACE": str(tmp_path / "traces")},
-        timeout=600,
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout == "end of it\n"

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-pytestmark = pytest.mark.own
+pytestmark = [pytest.mark.own, pytest.mark.once]
 
 
 def run(code: str, *flags: str) -> subprocess.CompletedProcess:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import importlib.util
 import inspect
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import ferrodyn
+import forked
 import pytest
 import torch
 from harness import Counting
@@ -136,13 +135,7 @@ def test_shapes_by_specification_are_refused_with_what_to_do():
 
 def python(*arguments, **environment):
     """Runs Python; returns what it writes, and the graphs that Ferrodyn logged."""
-    done = subprocess.run(
-        [sys.executable, *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        timeout=600,
-        env={**os.environ, "FERRODYN_LOGS": "graph_code", **environment},
-    )
+    done = forked.run(arguments, env={**os.environ, "FERRODYN_LOGS": "graph_code", **environment})
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout, done.stderr.count("TRACED GRAPH")
 
@@ -200,11 +193,6 @@ def test_modules_exit_codes_and_what_the_program_sees(tmp_path):
     )
     (tmp_path / "helper.py").write_text("NAME = __name__\n")
     for command in (["program.py"], ["-m", "program"]):
-        done = subprocess.run(
-            [sys.executable, "-m", "ferrodyn", "run", *command, "--flag", "-m"],
-            capture_output=True,
-            text=True,
-            cwd=tmp_path,
-        )
+        done = forked.run(["-m", "ferrodyn", "run", *command, "--flag", "-m"], cwd=tmp_path)
         assert done.stdout == "__main__ ['--flag', '-m'] helper torch\n", done.stderr
         assert done.returncode == 3

@@ -9,12 +9,13 @@ import ctypes
 import os
 import random
 import signal
-import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 
 import ferrodyn
+import forked
 import pytest
 import torch
 
@@ -210,10 +211,11 @@ def interrupt_often(name):
 def test_each_reaches_the_program_once(name):
     # In a process of its own: torch's own code does not always put back what it has changed when
     # an interrupt comes, with or without us.
-    program = f"import test_interrupts; test_interrupts.interrupt_often({name!r})"
-    command = [sys.executable, "-W", "ignore:Error detected in", "-c", program]
-    folder = os.path.dirname(__file__)
-    done = subprocess.run(command, capture_output=True, text=True, timeout=600, cwd=folder)
+    program = (
+        "import warnings; warnings.filterwarnings('ignore', 'Error detected in')\n"
+        f"import test_interrupts; test_interrupts.interrupt_often({name!r})"
+    )
+    done = forked.run(["-c", program], cwd=Path(__file__).parent)
     assert done.returncode == 0, done.stderr[-3000:]
 
 
@@ -246,8 +248,7 @@ except KeyboardInterrupt:
 
 def test_one_where_torch_would_end_the_process():
     # C++ code that throws no exception on asks for a rule, once a process for each operation.
-    command = [sys.executable, "-c", WHERE_TORCH_ENDS_THE_PROCESS]
-    result = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    result = forked.run(["-c", WHERE_TORCH_ENDS_THE_PROCESS])
     assert result.stdout.split("\n") == ["torch.Size([2, 4]) True", "True", ""], result.stderr
 
 

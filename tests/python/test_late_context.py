@@ -5,10 +5,9 @@ from __future__ import annotations
 import copy
 import gc
 import pickle
-import subprocess
-import sys
 import weakref
 
+import forked
 import harness
 import pytest
 import torch
@@ -162,7 +161,7 @@ def test_nothing_is_imported_for_who_does_not_look():
         fn(torch.ones(2))
         print([name for name in ("torch._dynamo", "sympy") if name in sys.modules])
     """
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    done = forked.run(["-c", program])
     assert (done.stdout.strip(), done.stderr) == ("[]", "")
 
 

@@ -8,9 +8,8 @@ from __future__ import annotations
 import copy
 import functools
 import pickle
-import subprocess
-import sys
 
+import forked
 import harness
 import pytest
 import torch
@@ -74,26 +73,20 @@ print("fine")
 
 
 def test_it_passes_for_torchs_class_once_that_is_imported():
-    result = subprocess.run(
-        [sys.executable, "-c", IMPORTED_LATER], capture_output=True, text=True, timeout=300
-    )
+    result = forked.run(["-c", IMPORTED_LATER])
     assert result.stdout == "fine\n", result.stderr
 
 
 def test_who_only_looks_for_the_module_gets_its_source():
-    result = subprocess.run(
+    result = forked.run(
         [
-            sys.executable,
             "-c",
             "import torch, ferrodyn, importlib.util, sys\n"
             "spec = importlib.util.find_spec('torch._dynamo.eval_frame')\n"
             "import torch._dynamo\n"
             "m = ferrodyn.compile(torch.nn.ReLU(), backend='eager')\n"
             "print(isinstance(m, torch._dynamo.OptimizedModule))",
-        ],
-        capture_output=True,
-        text=True,
-        timeout=300,
+        ]
     )
     assert result.stdout == "True\n", result.stderr
 

@@ -3,10 +3,9 @@
 import importlib.util
 import json
 import os
-import subprocess
-import sys
 
 import ferrodyn
+import forked
 import harness
 import pytest
 import torch
@@ -60,10 +59,5 @@ def test_a_package_in_editable_form_is_a_library(tmp_path):
         "    print(ferrodyn.explain(fn)(torch.ones(2)).graph_break_count)\n"
     )
     path = [str(site), str(project / "src"), str(project)]
-    result = subprocess.run(
-        [sys.executable, "-c", script],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(path)},
-        capture_output=True,
-        text=True,
-    )
+    result = forked.run(["-c", script], env={**os.environ, "PYTHONPATH": os.pathsep.join(path)})
     assert result.stdout == "0\n1\n", result.stderr

@@ -6,8 +6,8 @@ import logging
 import os
 import re
 import subprocess
-import sys
 
+import forked
 import harness
 import pytest
 
@@ -30,9 +30,7 @@ def run(spec: str | None, program: str = PROGRAM) -> subprocess.CompletedProcess
     env = {k: v for k, v in os.environ.items() if k != "FERRODYN_LOGS"}
     if spec is not None:
         env["FERRODYN_LOGS"] = spec
-    return subprocess.run(
-        [sys.executable, "-c", program], env=env, capture_output=True, text=True, timeout=300
-    )
+    return forked.run(["-c", program], env=env)
 
 
 def test_parse():

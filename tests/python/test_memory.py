@@ -5,10 +5,10 @@ from __future__ import annotations
 import gc
 import logging
 import os
-import subprocess
 import sys
 import weakref
 
+import forked
 import harness
 import pytest
 import torch
@@ -86,13 +86,7 @@ def main(rounds):
 
 
 def run(tail: str, head: str = PROGRAM, **env: str) -> None:
-    result = subprocess.run(
-        [sys.executable, "-X", "faulthandler", "-c", head + tail],
-        env={**os.environ, **env},
-        capture_output=True,
-        text=True,
-        timeout=900,
-    )
+    result = forked.run(["-c", head + tail], env={**os.environ, **env})
     assert result.returncode == 0, result.stderr[-4000:]
     assert result.stdout.endswith("done\n")
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 import collections
 import copy
 import gc
-import subprocess
 import sys
 
+import forked
 import harness
 import pytest
 import torch
@@ -282,9 +282,7 @@ for _ in range(3):
 for _ in range(1000):
     pass
 """
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True
-    )
+    done = forked.run(["-c", program], check=True)
     told = [line for line in done.stderr.splitlines() if "internal error" in line]
     assert len(told) == 1, done.stderr
     assert "(panic) in the call of a disabled entry: a test asked for it" in told[0]

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
+import forked
 import harness
 import pytest
 
@@ -54,7 +52,5 @@ for function, unpatched in [
 
 
 def test_patched_before_the_first_capture():
-    done = subprocess.run(
-        [sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=False
-    )
+    done = forked.run(["-c", PROGRAM])
     assert done.returncode == 0, done.stderr

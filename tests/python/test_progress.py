@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 
+import forked
 import pytest
 
 pytestmark = [pytest.mark.own, pytest.mark.once]
@@ -123,9 +124,7 @@ def test_it_is_silent_where_nobody_could_read_it_or_has_to_wait(on_terminal, env
 def test_a_pipe_gets_nothing(tmp_path):
     program = tmp_path / "program.py"
     program.write_text(PROGRAM)
-    done = subprocess.run(
-        [sys.executable, program, "3", "sleeps"], capture_output=True, text=True, timeout=600
-    )
+    done = forked.run([program, "3", "sleeps"])
     assert (done.returncode, done.stderr) == (0, "")
 
 

@@ -6,8 +6,8 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 
+import forked
 import pytest
 
 #: `cargo xtask test` names one that it has made ready.
@@ -49,8 +49,7 @@ def page(tmp_path_factory):
     folder = tmp_path_factory.mktemp("report")
     program, path = folder / "program.py", folder / "page.html"
     program.write_text(PROGRAM)
-    command = [sys.executable, "-m", "ferrodyn", "report", "-o", path, program]
-    subprocess.run(command, check=True, capture_output=True, timeout=600)
+    forked.run(["-m", "ferrodyn", "report", "-o", path, program], check=True)
     return path
 
 

@@ -1,6 +1,7 @@
 """`torch.compiler.set_stance`, beside what torch.compile does of it."""
 
 import ferrodyn
+import forked
 import pytest
 import torch
 from harness import Counting
@@ -166,8 +167,6 @@ def test_eager_then_compile_infers_sizes(compiler):
 
 def test_a_stance_of_the_first_call():
     # The tracer is imported by the call that sets the stance, after the function was compiled.
-    import subprocess
-    import sys
 
     text = """
 import sys, torch, ferrodyn
@@ -183,4 +182,4 @@ assert f(x)[0] == 0
 torch.compiler.set_stance("default")
 assert f(x)[0] == 2
 """
-    subprocess.run([sys.executable, "-c", text], check=True, timeout=120)
+    forked.run(["-c", text], check=True)

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import forked
 import pytest
 
 pytestmark = [pytest.mark.own, pytest.mark.once]
@@ -40,17 +41,14 @@ def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("traced")
     program = folder / "program.py"
     program.write_text(PROGRAM)
-    done = subprocess.run(
-        [sys.executable, program],
-        capture_output=True,
-        text=True,
+    done = forked.run(
+        [program],
         env={
             **os.environ,
             "FERRODYN_TRACE": str(folder / "traces"),
             "RANK": "1",
             "WORLD_SIZE": "2",
         },
-        timeout=600,
     )
     assert (done.returncode, done.stdout) == (0, "refused\ntracer False\n"), done.stderr
     return folder

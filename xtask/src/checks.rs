@@ -1,9 +1,9 @@
 //! `cargo xtask test`: formatting, lints, Rust tests, Python tests; then a table.
 //!
 //! A step that fails does not stop the ones after it. Crates that do not need Python are tested once, those that link
-//! one on every Python. The Python tests run whole with what users install, a release build, on the preferred Python;
-//! on the others without those that are marked `once`, and with assertions and verifiers on. Parts that wait for nothing
-//! run side by side.
+//! one on the oldest and the newest Python, and on those between where their code is another. The Python tests run whole
+//! with what users install, a release build, on the preferred Python; on the others without those that are marked `once`,
+//! and with assertions and verifiers on. Parts that wait for nothing run side by side.
 
 use anyhow::Result;
 use clap::Args;
@@ -256,7 +256,8 @@ impl Run<'_> {
         // The newest Python's lints ran with those of the whole workspace. What is chosen when compiling is another on the
         // oldest, and on none between them is it a third.
         let is = |other: &Venv| std::ptr::eq(venv, other);
-        if is(self.environment.oldest()) && !is(self.environment.newest()) {
+        let (oldest, newest) = (is(self.environment.oldest()), is(self.environment.newest()));
+        if oldest && !newest {
             let mut clippy = self.cargo_for(venv);
             clippy
                 .args(["clippy", "--all-targets", "--quiet"])
@@ -274,9 +275,13 @@ impl Run<'_> {
             return Ok(());
         }
         let mut command = self.cargo_for(venv);
+        let tested = match oldest || newest {
+            true => &workspace.python,
+            false => &workspace.versioned,
+        };
         command
             .args(["test", "--no-fail-fast"])
-            .args(packages(&workspace.python));
+            .args(packages(tested));
         self.bless_rust(&mut command);
         self.step(name, &version, Kind::Cargo, &mut command)
     }

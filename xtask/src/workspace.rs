@@ -1,7 +1,7 @@
 //! What the workspace's packages need, read from `cargo metadata`.
 
 use anyhow::Result;
-use cargo_metadata::{MetadataCommand, PackageId, TargetKind};
+use cargo_metadata::{DependencyKind, MetadataCommand, PackageId, TargetKind};
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::project::Project;
@@ -12,6 +12,8 @@ pub struct Workspace {
     pub pure: Vec<String>,
     /// Packages that depend on PyO3, also through their tests' dependencies.
     pub python: Vec<String>,
+    /// Those of them whose build asks the interpreter what it is: their code is another on each Python.
+    pub versioned: Vec<String>,
     /// Benchmarks: package, target, and whether it needs an interpreter.
     pub benches: Vec<(String, String, bool)>,
 }
@@ -35,6 +37,7 @@ impl Workspace {
         let mut workspace = Self {
             pure: Vec::new(),
             python: Vec::new(),
+            versioned: Vec::new(),
             benches: Vec::new(),
         };
         for package in metadata.workspace_packages() {
@@ -46,6 +49,13 @@ impl Workspace {
                         .benches
                         .push((name.clone(), target.name.clone(), linked));
                 }
+            }
+            let asks = |name: &str| {
+                let mut builds = package.dependencies.iter();
+                builds.any(|one| one.kind == DependencyKind::Build && one.name == name)
+            };
+            if asks("pyo3-build-config") {
+                workspace.versioned.push(name.clone());
             }
             if linked {
                 &mut workspace.python
@@ -101,6 +111,11 @@ mod tests {
         ] {
             assert!(workspace.pure.contains(&name.to_owned()), "{name}");
         }
-        assert!(workspace.python.contains(&"ferrodyn-frame-hook".to_owned()));
+        for name in ["ferrodyn-frame-hook", "ferrodyn-cpython-abi"] {
+            assert!(workspace.python.contains(&name.to_owned()), "{name}");
+            assert!(workspace.versioned.contains(&name.to_owned()), "{name}");
+        }
+        let some = workspace.versioned.len()..workspace.python.len();
+        assert!(!some.is_empty());
     }
 }
