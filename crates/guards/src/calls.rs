@@ -30,6 +30,14 @@ impl CallExpr {
         out
     }
 
+    /// Whether `part` is this call, or computed for it.
+    pub fn computes(&self, part: &Self) -> bool {
+        let Self::Call(_, args) = self else {
+            return false;
+        };
+        self == part || args.iter().any(|arg| arg.computes(part))
+    }
+
     fn add_sources(&self, out: &mut SmallVec<[SourceId; 4]>) {
         match self {
             Self::Source(source) if !out.contains(source) => out.push(*source),

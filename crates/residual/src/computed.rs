@@ -95,6 +95,20 @@ impl Emitter<'_, '_> {
         });
     }
 
+    /// Has made in front of the graph what raises for other values, though nothing uses it, unless a guard says that it
+    /// does not.
+    ///
+    /// # Errors
+    /// None are expected.
+    pub(crate) fn register_raising(&mut self) -> R<()> {
+        for c in self.tx.state().effects.may_raise.clone() {
+            if !self.is_held(&c) && !self.tx.guards_compute(&c)? {
+                self.register_parts(&Var::Computed(c));
+            }
+        }
+        Ok(())
+    }
+
     /// Whether one of the functions may raise.
     pub(crate) fn computing_may_raise(&self) -> bool {
         self.computed.iter().any(|(c, _)| c.may_raise)

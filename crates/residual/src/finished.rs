@@ -101,6 +101,14 @@ impl<'a, 'py> Finished<'a, 'py> {
         &self.tx.facts.pins
     }
 
+    /// As [`Tx::guards_compute`].
+    ///
+    /// # Errors
+    /// None are expected.
+    pub fn guards_compute(&mut self, c: &Rc<ComputedVar>) -> R<bool> {
+        self.tx.guards_compute(c)
+    }
+
     /// Well-known Python objects.
     pub fn known(&self) -> &Rc<Known> {
         &self.tx.known

@@ -10,6 +10,7 @@ use fx_graph::NodeId;
 use guards::{CallExpr, SourceId};
 use tensor_meta::{SymInt, TensorMeta};
 
+use crate::computed::ComputedVar;
 use crate::object::{Body, ObjId, ObjState};
 use crate::var::{LazyVar, Obj, TensorVar, Var};
 
@@ -161,6 +162,8 @@ pub struct Effects {
     pub calls: im::Vector<Rc<DeferredCall>>,
     /// calls to be made before the graph, in order, in front of all other effects
     pub early: im::Vector<Rc<EarlyCall>>,
+    /// what functions gave that may raise for other values, whether or not anything uses it
+    pub may_raise: im::Vector<Rc<ComputedVar>>,
     /// how many operations may have written to tensors, counted since the first text of a tensor
     pub writes: u32,
     /// how many operations may have written to NumPy arrays

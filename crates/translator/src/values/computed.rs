@@ -234,6 +234,9 @@ impl<'py> Tx<'py> {
         let float = is_float.ok();
         let function = function.clone().unbind();
         let computed = ComputedVar::new(function, args, value.unbind(), may_raise);
+        if may_raise && let Some(c) = &computed {
+            self.st.effects.may_raise.push_back(c.clone());
+        }
         Ok(computed.map(|c| match float {
             Some(value) if !c.is_first => {
                 Var::Float(Rc::new(FloatVar::computed(FloatExpr::Computed(c), value)))

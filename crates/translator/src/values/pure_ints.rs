@@ -98,6 +98,24 @@ impl<'py> Tx<'py> {
         constant::object(self.py, value, &mut pinned).map(Bound::unbind)
     }
 
+    /// Whether a guard computes what `c` is: it fails where the function raises.
+    ///
+    /// # Errors
+    /// None are expected.
+    pub fn guards_compute(&mut self, c: &Rc<ComputedVar>) -> R<bool> {
+        let Some(part) = self.call_expr(&Var::Computed(c.clone()))? else {
+            return Ok(false);
+        };
+        let mut made = self.st.effects.early.iter();
+        let is_made =
+            made.any(|call| matches!(&call.kind, EarlyKind::Pure(call) if call.computes(&part)));
+        let mut guards = self.log.guards.iter();
+        Ok(is_made
+            || guards.any(|guard| {
+                matches!(&guard.kind, GuardKind::ComputedMatch { expr, .. } if expr.computes(&part))
+            }))
+    }
+
     /// Has guards compute the ints that are made in front of the graph: nothing is made yet when they are checked. Says
     /// whether there were any.
     ///
