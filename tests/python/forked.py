@@ -61,9 +61,12 @@ class Server:
         return int(self.process.stdout.readline())
 
 
+_TURNS = itertools.cycle(range(2))
+
+
 @functools.cache
-def _servers() -> itertools.cycle[Server]:
-    return itertools.cycle([Server("torch"), Server("torch")])
+def _server(turn: int) -> Server:
+    return Server("torch")
 
 
 @functools.cache
@@ -100,7 +103,7 @@ def run(
             cwd=cwd,
             check=check,
         )
-    server = _with_inductor() if compiles else next(_servers())
+    server = _with_inductor() if compiles else _server(next(_TURNS))
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         request = {
             "args": args,

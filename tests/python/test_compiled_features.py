@@ -10,6 +10,8 @@ import pytest
 import torch
 from torch import nn
 
+pytestmark = pytest.mark.slow
+
 
 class Counting:
     """A hand-written backend around one of torch's: what it makes of a graph is no graph."""

@@ -8,7 +8,7 @@ import torch
 
 if not harness.REFERENCE:
     import ferrodyn
-pytestmark = pytest.mark.own
+pytestmark = [pytest.mark.own, pytest.mark.slow]
 
 BACKEND = "aot_eager"
 

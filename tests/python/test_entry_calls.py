@@ -425,6 +425,7 @@ def test_what_dies_takes_its_code_along(x):
     assert weight() is None
 
 
+@pytest.mark.slow
 def test_the_first_module_of_a_process_is_compiled_once():
     program = """
 import torch, ferrodyn

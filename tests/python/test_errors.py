@@ -287,6 +287,7 @@ def test_an_exception_is_caught_by_the_name_that_torch_has_for_it(ours):
     assert (type(again), again.args) == (type(raised), raised.args)
 
 
+@pytest.mark.slow
 def test_a_backend_that_raises_below_install_is_caught_by_torchs_name():
     """In a process of its own: nothing has imported torch._dynamo before the exception."""
     program = """if True:

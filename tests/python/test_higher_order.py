@@ -26,6 +26,8 @@ from torch._higher_order_ops.wrap import wrap
 from torch.utils._pytree import tree_leaves
 from torch.utils.checkpoint import checkpoint
 
+pytestmark = pytest.mark.slow
+
 a = torch.tensor([10.0, 11, 13])
 b = torch.tensor([0.5, 0.25, 0.125])
 rows = torch.arange(12.0).reshape(4, 3)

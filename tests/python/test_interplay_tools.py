@@ -183,6 +183,7 @@ def test_frozen_collector():
     gc.collect()
 
 
+@pytest.mark.slow
 def test_hundreds_of_recompilations_do_not_grow(monkeypatch):
     def f(x, n):
         return x * n + 1
@@ -273,6 +274,7 @@ def spawned(queue):
     queue.put(compiled(torch.ones(2)).tolist())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["spawn", "forkserver"])
 def test_processes(method):
     context = multiprocessing.get_context(method)
@@ -297,6 +299,7 @@ class Data(torch.utils.data.Dataset):
         return self.transform(torch.full((2,), float(i)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [0, 2])
 def test_data_loader(workers):
     loader = torch.utils.data.DataLoader(Data(), batch_size=2, num_workers=workers)

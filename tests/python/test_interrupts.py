@@ -207,7 +207,13 @@ def interrupt_often(name):
     assert during > 0
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.slow if name == "aot_eager" else ())
+        for name in PROGRAMS
+    ],
+)
 def test_each_reaches_the_program_once(name):
     # In a process of its own: torch's own code does not always put back what it has changed when
     # an interrupt comes, with or without us.
@@ -246,6 +252,7 @@ except KeyboardInterrupt:
 """
 
 
+@pytest.mark.slow
 def test_one_where_torch_would_end_the_process():
     # C++ code that throws no exception on asks for a rule, once a process for each operation.
     result = forked.run(["-c", WHERE_TORCH_ENDS_THE_PROCESS])

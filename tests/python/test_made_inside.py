@@ -14,6 +14,8 @@ import torch
 from torch import nn
 from torch.signal import windows
 
+pytestmark = pytest.mark.slow
+
 BACKENDS = ["eager", "aot_eager"]
 like = torch.tensor([3.0, 1, 4])
 

@@ -267,6 +267,7 @@ def test_exceptions_do_not_grow():
     _steady(step, 100)
 
 
+@pytest.mark.slow
 def test_compilations_do_not_grow(monkeypatch):
     def f(x):
         return x * 2 + 1

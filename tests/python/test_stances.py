@@ -165,6 +165,7 @@ def test_eager_then_compile_infers_sizes(compiler):
     assert backend.graphs == 1
 
 
+@pytest.mark.slow
 def test_a_stance_of_the_first_call():
     # The tracer is imported by the call that sets the stance, after the function was compiled.
 

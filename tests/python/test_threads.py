@@ -262,6 +262,7 @@ def stress(calls, seconds):
     return sum(made)
 
 
+@pytest.mark.slow
 def test_threads_that_call_change_and_recompile():
     calls = int(os.environ.get("FERRODYN_STRESS", "0"))
     interval = sys.getswitchinterval()

@@ -2,8 +2,9 @@
 //!
 //! A step that fails does not stop the ones after it. Crates that do not need Python are tested once, those that link
 //! one on the oldest and the newest Python, and on those between where their code is another. The Python tests run whole
-//! with what users install, a release build, on the preferred Python; on the others without those that are marked `once`,
-//! and with assertions and verifiers on. Parts that wait for nothing run side by side.
+//! with what users install, a release build, on the preferred Python; on the others with assertions and verifiers on and
+//! without those that are marked `once`, on those between the oldest and the newest without the `slow` ones as well. Parts
+//! that wait for nothing run side by side.
 
 use anyhow::Result;
 use clap::Args;
@@ -50,6 +51,8 @@ struct Share {
     readme: bool,
     /// Tests that say nothing of the interpreter.
     once: bool,
+    /// Tests that take more than a few seconds.
+    slow: bool,
     /// The cases once more, below a compiler.
     compiled: bool,
 }
@@ -325,7 +328,7 @@ impl Run<'_> {
             self.types(venv)?;
         }
         let mut left_out = Vec::new();
-        if self.options.fast {
+        if self.options.fast || !share.slow {
             left_out.push("not slow");
         }
         if !share.once {
@@ -384,6 +387,10 @@ impl Run<'_> {
             },
             readme: preferred && whole,
             once: preferred || self.options.keyword.is_some(),
+            slow: preferred
+                || self.options.keyword.is_some()
+                || is(self.environment.oldest())
+                || is(self.environment.newest()),
             compiled: is(self.environment.newest()) && whole,
         }
     }
