@@ -22,11 +22,10 @@ def kept_in(folder: Path) -> dict[str, str]:
     }
 
 
-def printed(folder: Path, *args: object, plain: bool = False, **env: str) -> Any:
-    """What a program prints last, as JSON. `args`: those of the interpreter; `plain`: inductor is
-    not imported before the first program of a folder either."""
+def printed(folder: Path, *args: object, **env: str) -> Any:
+    """What a program prints last, as JSON. `args`: those of the interpreter."""
     # The first has to compile.
-    first = not plain and not (folder / "cache").exists()
+    first = not (folder / "cache").exists()
     done = forked.run(args, env=kept_in(folder) | env, cwd=folder, compiles=first)
     assert done.returncode == 0, f"exit status {done.returncode}: {done.stderr[-3000:]}"
     return json.loads(done.stdout.splitlines()[-1])

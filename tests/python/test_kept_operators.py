@@ -108,7 +108,7 @@ print(json.dumps([results, loaded]), flush=True)
 def test_operators_of_graphs_are_told_by_their_graphs(tmp_path, backend):
     program = tmp_path / "program.py"
     program.write_text(PROGRAM)
-    first, _ = printed(tmp_path, program, backend, plain=True, CHECKED="1")
+    first, _ = printed(tmp_path, program, backend, CHECKED="1")
     second, loaded = printed(tmp_path, program, backend)
     other, _ = printed(tmp_path, program, backend, CHECKED="1", OTHER="1")
     for one, again, changed in zip(first, second, other, strict=True):

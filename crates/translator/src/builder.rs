@@ -22,7 +22,7 @@ use crate::tx::Tx;
 use variables::constants::const_val;
 
 /// Dictionaries from outside that are larger than this are not taken in whole.
-const MAX_CONTAINER: usize = 4096;
+pub(crate) const MAX_CONTAINER: usize = 4096;
 
 impl Tx<'_> {
     /// A value for an object that a source reaches, not looked at yet.

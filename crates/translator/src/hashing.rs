@@ -5,6 +5,7 @@
 
 use guards::{GuardKind, Source};
 use pyo3::prelude::*;
+use pyo3::types::PyType;
 use variables::{Body, Key, Obj, ObjId, Var};
 
 use crate::stop::{R, Stop};
@@ -106,6 +107,14 @@ impl Tx<'_> {
                 true => self.guard_identity(*id),
                 false => self.tell_apart(*id),
             }
+        }
+        if let Var::Py(p) = &var
+            && p.obj.bind(self.py).is_instance_of::<PyType>()
+            && !self.hashes_by_identity(&p.obj.bind(self.py).get_type().into_any().unbind())
+        {
+            return Err(Stop::unsupported(
+                "hashing a class whose metaclass defines __eq__ or __hash__",
+            ));
         }
         Key::new(self.py, &var, |_| true)
             .ok_or_else(|| Stop::unsupported(format!("hashing {}", self.describe(&var))))

@@ -22,8 +22,8 @@ use crate::stop::R;
 use crate::tx::{Flow, Tx};
 use variables::constants::const_val;
 
-/// From how many items on a dict is guarded item by item.
-const LARGE: usize = 32;
+/// From how many items on a dict, or a set, is guarded item by item.
+pub(crate) const LARGE: usize = 32;
 
 impl Tx<'_> {
     /// An item of the instance dict; `None` where it has none of that name.

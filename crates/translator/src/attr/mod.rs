@@ -6,7 +6,7 @@
 
 mod existing;
 mod held;
-mod instance_dict;
+pub(crate) mod instance_dict;
 pub(crate) mod native;
 mod special;
 mod store;

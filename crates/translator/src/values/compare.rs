@@ -483,6 +483,9 @@ impl Tx<'_> {
         if let Some(found) = self.peek_item(container, item)? {
             return Ok(found.is_some());
         }
+        if let Some(found) = self.peek_membership(container, item)? {
+            return Ok(found);
+        }
         let c = self.realize(container)?;
         // A number that changes is compared with one item after the other, which says more than its value.
         let item = match self.look(item)? {

@@ -655,7 +655,7 @@ fn makes_float(op: BinaryOp, args: &[Var], py: Python<'_>) -> bool {
 }
 
 /// Whether an object is of an exact immutable builtin type.
-fn is_simple(b: &Bound<'_, PyAny>) -> bool {
+pub(super) fn is_simple(b: &Bound<'_, PyAny>) -> bool {
     b.is_none()
         || b.is_exact_instance_of::<PyString>()
         || b.is_exact_instance_of::<PyInt>()

@@ -15,6 +15,7 @@ mod floats;
 mod identity;
 mod iter;
 mod iter_next;
+mod membership;
 mod operators;
 mod pure_ints;
 mod slicing;
