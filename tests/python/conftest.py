@@ -29,7 +29,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", "slow: takes more than a few seconds")
+    config.addinivalue_line("markers", "slow: takes seconds; not on each Python")
     config.addinivalue_line("markers", "own: about Ferrodyn's own interface, not for --reference")
     config.addinivalue_line("markers", "once: asks nothing of the interpreter, one is enough")
     # A shell starts what runs in the background with the signal ignored, and children inherit that.

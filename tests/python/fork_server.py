@@ -1,4 +1,4 @@
-"""Forks a process for each program that it is sent; answers with its number, then its status.
+"""Forks a process for each program that it is sent; answers with its number and exit status.
 
 Each program is a line of JSON. Its process is one that an interpreter would have started for it,
 but that the modules are imported which this one's arguments name: `__main__`, `sys.argv`,
@@ -51,11 +51,10 @@ def serve() -> None:
     """Fork for each line, until there is none. A child returns when its program has ended."""
     # What answers goes where the programs of this process cannot write.
     answers = os.fdopen(os.dup(1), "w", buffering=1)
-    os.set_inheritable(answers.fileno(), False)
     requests = os.fdopen(os.dup(0))
     for line in iter(requests.readline, ""):
         with warnings.catch_warnings():
-            # NumPy's threads have hooks for this.
+            # Python warns of threads, which the child lacks. Those are NumPy's, which expects it.
             warnings.simplefilter("ignore", DeprecationWarning)
             pid = os.fork()
         if not pid:

@@ -22,6 +22,9 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+#: The environment of the processes that fork.
+ENVIRONMENT = dict(os.environ)
+
 #: What an interpreter, or a library that comes with torch, reads while it starts.
 READ_AT_START = ("PYTHON", "TORCH_", "OMP_", "MKL_", "OPENBLAS_", "LD_", "CUDA_", "MALLOC_")
 
@@ -37,7 +40,7 @@ class Server:
             stdout=subprocess.PIPE,
             # An answer that has come is seen by `select`.
             bufsize=0,
-            env={name: value for name, value in os.environ.items() if name != "PYTHONPATH"},
+            env={name: value for name, value in ENVIRONMENT.items() if name != "PYTHONPATH"},
         )
         atexit.register(self.close)
 
@@ -93,7 +96,7 @@ def run(
     or `-m`. `compiles`: whether it will need inductor anyway."""
     env = os.environ if env is None else env
     args = [str(arg) for arg in args]
-    if _at_start(env) != _at_start(os.environ):
+    if _at_start(env) != _at_start(ENVIRONMENT):
         return subprocess.run(
             [sys.executable, "-X", "faulthandler", *args],
             capture_output=True,

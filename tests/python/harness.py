@@ -259,10 +259,11 @@ def assert_same(eager: Any, compiled: Any) -> None:
 
 
 def _seed() -> None:
-    # `torch.manual_seed` takes down the stack for each kind of device that is not there.
-    torch.default_generator.manual_seed(20)
-    if torch.cuda.is_initialized():
-        torch.cuda.manual_seed_all(20)
+    if isinstance(DEVICE, torch.device) or torch.cuda.is_initialized():
+        torch.manual_seed(20)
+    else:
+        # The other takes down the stack for each kind of device that is not in use.
+        torch.default_generator.manual_seed(20)
     random.seed(20)
     with contextlib.suppress(ImportError):
         import numpy

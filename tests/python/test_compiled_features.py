@@ -68,8 +68,7 @@ def test_parameters_are_exchanged_behind_a_compilation():
     torch.testing.assert_close(compiled(x), net(x))
 
 
-ONCE = [pytest.mark.slow, pytest.mark.once]
-BACKENDS = ["aot_eager", pytest.param("inductor", marks=ONCE)]
+BACKENDS = ["aot_eager", pytest.param("inductor", marks=pytest.mark.once)]
 
 
 @pytest.mark.parametrize("name", BACKENDS)

@@ -292,7 +292,6 @@ def test_below_autograd(program: Callable[..., Any]) -> None:
 
 
 @pytest.mark.once
-@pytest.mark.slow
 @pytest.mark.parametrize("program", [cond_in_branches, loop_over_items], ids=_name)
 def test_below_inductor(program: Callable[..., Any]) -> None:
     _compare(program, "inductor", records=[False], rtol=1e-5, atol=1e-6)

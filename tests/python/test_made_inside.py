@@ -103,7 +103,7 @@ MODULES: dict[str, Callable[[torch.Tensor], Any]] = {
 }
 
 
-@pytest.mark.parametrize("backend", [*BACKENDS, pytest.param("inductor", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("backend", [*BACKENDS, "inductor"])
 @pytest.mark.parametrize("name", MODULES)
 def test_module_made_inside(name: str, backend: str) -> None:
     """The weights are eager's, and so is the state of the generator afterwards."""

@@ -259,8 +259,7 @@ impl Run<'_> {
         // The newest Python's lints ran with those of the whole workspace. What is chosen when compiling is another on the
         // oldest, and on none between them is it a third.
         let is = |other: &Venv| std::ptr::eq(venv, other);
-        let (oldest, newest) = (is(self.environment.oldest()), is(self.environment.newest()));
-        if oldest && !newest {
+        if is(self.environment.oldest()) && !is(self.environment.newest()) {
             let mut clippy = self.cargo_for(venv);
             clippy
                 .args(["clippy", "--all-targets", "--quiet"])
@@ -278,7 +277,7 @@ impl Run<'_> {
             return Ok(());
         }
         let mut command = self.cargo_for(venv);
-        let tested = match oldest || newest {
+        let tested = match self.is_at_an_end(venv) {
             true => &workspace.python,
             false => &workspace.versioned,
         };
@@ -374,23 +373,27 @@ impl Run<'_> {
         self.step("pyright", &version, Kind::Check, &mut pyright)
     }
 
+    /// Whether `venv` has the oldest or the newest Python.
+    fn is_at_an_end(&self, venv: &Venv) -> bool {
+        let ends = [self.environment.oldest(), self.environment.newest()];
+        ends.iter().any(|end| end.version() == venv.version())
+    }
+
     /// What of the Python tests runs on `venv`.
     fn share(&self, venv: &Venv) -> Share {
         let is = |other: &Venv| other.version() == venv.version();
         let preferred = is(self.environment.preferred());
         // What is asked for by name is a Python test.
-        let whole = !self.options.fast && self.options.keyword.is_none();
+        let named = self.options.keyword.is_some();
+        let whole = !self.options.fast && !named;
         Share {
             profile: match preferred {
                 true => Profile::Release,
                 false => Profile::Dev,
             },
             readme: preferred && whole,
-            once: preferred || self.options.keyword.is_some(),
-            slow: preferred
-                || self.options.keyword.is_some()
-                || is(self.environment.oldest())
-                || is(self.environment.newest()),
+            once: preferred || named,
+            slow: preferred || named || self.is_at_an_end(venv),
             compiled: is(self.environment.newest()) && whole,
         }
     }

@@ -50,11 +50,10 @@ impl Workspace {
                         .push((name.clone(), target.name.clone(), linked));
                 }
             }
-            let asks = |name: &str| {
-                let mut builds = package.dependencies.iter();
-                builds.any(|one| one.kind == DependencyKind::Build && one.name == name)
-            };
-            if asks("pyo3-build-config") {
+            let mut needed = package.dependencies.iter();
+            if needed
+                .any(|one| one.kind == DependencyKind::Build && one.name == "pyo3-build-config")
+            {
                 workspace.versioned.push(name.clone());
             }
             if linked {
@@ -115,7 +114,6 @@ mod tests {
             assert!(workspace.python.contains(&name.to_owned()), "{name}");
             assert!(workspace.versioned.contains(&name.to_owned()), "{name}");
         }
-        let some = workspace.versioned.len()..workspace.python.len();
-        assert!(!some.is_empty());
+        assert!(workspace.versioned.len() < workspace.python.len());
     }
 }

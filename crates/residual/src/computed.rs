@@ -95,8 +95,8 @@ impl Emitter<'_, '_> {
         });
     }
 
-    /// Has made in front of the graph what raises for other values, though nothing uses it, unless a guard says that it
-    /// does not.
+    /// Has what may raise for other values made in front of the graph even where nothing uses it, so that it raises. What a
+    /// guard computes is left out: there the guard fails.
     ///
     /// # Errors
     /// None are expected.

@@ -101,14 +101,6 @@ impl<'a, 'py> Finished<'a, 'py> {
         &self.tx.facts.pins
     }
 
-    /// As [`Tx::guards_compute`].
-    ///
-    /// # Errors
-    /// None are expected.
-    pub fn guards_compute(&mut self, c: &Rc<ComputedVar>) -> R<bool> {
-        self.tx.guards_compute(c)
-    }
-
     /// Well-known Python objects.
     pub fn known(&self) -> &Rc<Known> {
         &self.tx.known
@@ -381,6 +373,14 @@ impl<'a, 'py> Finished<'a, 'py> {
     /// As [`Tx::as_dynamic_float`].
     pub fn as_dynamic_float(&mut self, v: &Var) -> Option<Rc<FloatVar>> {
         self.tx.as_dynamic_float(v)
+    }
+
+    /// As [`Tx::guards_compute`].
+    ///
+    /// # Errors
+    /// None are expected.
+    pub fn guards_compute(&mut self, c: &Rc<ComputedVar>) -> R<bool> {
+        self.tx.guards_compute(c)
     }
 
     /// As [`Tx::specialize_computed`].

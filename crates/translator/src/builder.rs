@@ -21,7 +21,7 @@ use crate::stop::{R, Stop};
 use crate::tx::Tx;
 use variables::constants::const_val;
 
-/// Dictionaries from outside that are larger than this are not taken in whole.
+/// Containers from outside that are larger than this are not taken in whole.
 pub(crate) const MAX_CONTAINER: usize = 4096;
 
 impl Tx<'_> {

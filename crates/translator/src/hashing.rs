@@ -110,7 +110,7 @@ impl Tx<'_> {
         }
         if let Var::Py(p) = &var
             && p.obj.bind(self.py).is_instance_of::<PyType>()
-            && !self.hashes_by_identity(&p.obj.bind(self.py).get_type().into_any().unbind())
+            && !self.is_told_by_identity(p.obj.bind(self.py))
         {
             return Err(Stop::unsupported(
                 "hashing a class whose metaclass defines __eq__ or __hash__",
@@ -284,6 +284,11 @@ impl Tx<'_> {
                 self.guard(source, GuardKind::IdMatch { obj });
             }
         }
+    }
+
+    /// Whether an object is hashed and compared by identity.
+    pub(crate) fn is_told_by_identity(&self, obj: &Bound<'_, PyAny>) -> bool {
+        self.hashes_by_identity(&obj.get_type().into_any().unbind())
     }
 
     /// Whether a class hashes and compares by identity.

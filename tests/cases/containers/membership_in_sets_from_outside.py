@@ -1,4 +1,4 @@
-"""A set from outside is asked for one item: another order, or another item, is no other program."""
+"""`in` of a set from outside: where its other items change, nothing is compiled again."""
 
 import torch
 

@@ -161,10 +161,14 @@ pub(crate) unsafe fn set_has(
     wanted_is_plain: bool,
 ) -> bool {
     let (mut pos, mut key, mut hash) = (0, std::ptr::null_mut(), 0);
-    // SAFETY: plain iteration.
+    // SAFETY: plain iteration; hashing a plain value runs C code only.
     unsafe {
+        // One that is not plain is found by identity, and not hashed: its class may have a `__hash__` of its own.
+        let wanted_hash = wanted_is_plain.then(|| ffi::PyObject_Hash(wanted));
         while _PySet_NextEntry(set, &raw mut pos, &raw mut key, &raw mut hash) != 0 {
-            if key_equal(key, wanted, wanted_is_plain) {
+            if wanted_hash.is_none_or(|wanted| wanted == hash)
+                && key_equal(key, wanted, wanted_is_plain)
+            {
                 return true;
             }
         }

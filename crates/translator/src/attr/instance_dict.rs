@@ -292,8 +292,7 @@ impl Tx<'_> {
                 (key, guard_key)
             }
             Var::Py(p) if p.obj.bind(self.py).is_instance_of::<PyType>() => {
-                let metaclass = p.obj.bind(self.py).get_type().into_any().unbind();
-                if !self.hashes_by_identity(&metaclass) {
+                if !self.is_told_by_identity(p.obj.bind(self.py)) {
                     return Ok(None);
                 }
                 let pinned = self.pin(&p.obj, true);

@@ -32,8 +32,7 @@ impl Tx<'_> {
         }
         let (item, key) = match self.realize(item)? {
             Var::Py(p) if p.obj.bind(self.py).is_instance_of::<PyType>() => {
-                let metaclass = p.obj.bind(self.py).get_type().into_any().unbind();
-                if !self.hashes_by_identity(&metaclass) {
+                if !self.is_told_by_identity(p.obj.bind(self.py)) {
                     return Ok(None);
                 }
                 (p.obj.clone(), ConstVal::Obj(self.pin(&p.obj, true)))
@@ -47,11 +46,10 @@ impl Tx<'_> {
             }
             _ => return Ok(None),
         };
-        // What may be equal to others as the program says is asked by its own code.
+        // An item whose class defines `__eq__` may be equal to anything.
         for other in set.try_iter()? {
             let other = other?;
-            let class = other.get_type().into_any().unbind();
-            if !is_simple(&other) && !self.hashes_by_identity(&class) {
+            if !is_simple(&other) && !self.is_told_by_identity(&other) {
                 return Ok(None);
             }
         }

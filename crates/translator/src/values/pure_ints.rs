@@ -106,6 +106,7 @@ impl<'py> Tx<'py> {
         let Some(part) = self.call_expr(&Var::Computed(c.clone()))? else {
             return Ok(false);
         };
+        // Guards of what is made in front of the graph compute it only once the translation ends.
         let mut made = self.st.effects.early.iter();
         let is_made =
             made.any(|call| matches!(&call.kind, EarlyKind::Pure(call) if call.computes(&part)));
