@@ -1,7 +1,7 @@
 //! `cargo xtask test`: formatting, lints, Rust tests, Python tests; then a table.
 //!
 //! A step that fails does not stop the ones after it. Crates that do not need Python are tested once, those that link
-//! one on the oldest and the newest Python, and on those between where their code is another. The Python tests run whole
+//! one on the newest Python, and on each where their code is another. The Python tests run whole
 //! with what users install, a release build, on the preferred Python; on the others with assertions and verifiers on and
 //! without those that are marked `once`, on those between the oldest and the newest without the `slow` ones as well. Parts
 //! that wait for nothing run side by side.
@@ -14,6 +14,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use crate::browser;
+use crate::build_folder;
 use crate::environment::{Environment, Venv};
 use crate::extension::{self, Profile};
 use crate::portable;
@@ -212,7 +213,7 @@ impl Run<'_> {
             Kind::Check,
             format.args(["format", "--check"]).args(paths),
         )?;
-        let mut clippy = self.cargo_for(venv);
+        let mut clippy = self.cargo_for(venv)?;
         clippy.args([
             "clippy",
             "--workspace",
@@ -260,7 +261,7 @@ impl Run<'_> {
         // oldest, and on none between them is it a third.
         let is = |other: &Venv| std::ptr::eq(venv, other);
         if is(self.environment.oldest()) && !is(self.environment.newest()) {
-            let mut clippy = self.cargo_for(venv);
+            let mut clippy = self.cargo_for(venv)?;
             clippy
                 .args(["clippy", "--all-targets", "--quiet"])
                 .args(packages(&workspace.python));
@@ -276,8 +277,8 @@ impl Run<'_> {
             );
             return Ok(());
         }
-        let mut command = self.cargo_for(venv);
-        let tested = match self.is_at_an_end(venv) {
+        let mut command = self.cargo_for(venv)?;
+        let tested = match is(self.environment.newest()) {
             true => &workspace.python,
             false => &workspace.versioned,
         };
@@ -427,8 +428,9 @@ impl Run<'_> {
             .env("INSTA_WORKSPACE_ROOT", &self.project.root);
     }
 
-    fn cargo_for(&self, venv: &Venv) -> Command {
-        cargo_for(self.project, self.environment, venv)
+    fn cargo_for(&self, venv: &Venv) -> Result<Command> {
+        build_folder::begin(self.project, venv)?;
+        Ok(cargo_for(self.project, self.environment, venv))
     }
 }
 

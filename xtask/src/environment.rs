@@ -40,7 +40,12 @@ impl Venv {
 
     /// `py3.12`: the name of its folder and its build folder.
     pub fn name(&self) -> String {
-        format!("py{}", self.version())
+        Self::name_for(self.version())
+    }
+
+    /// The name of the environment for a Python.
+    pub fn name_for(version: Version) -> String {
+        format!("py{version}")
     }
 
     /// A program that one of its packages installed.

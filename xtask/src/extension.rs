@@ -4,6 +4,7 @@ use anyhow::{Context, Result};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::build_folder;
 use crate::environment::{Environment, Venv};
 use crate::project::Project;
 use crate::step;
@@ -40,8 +41,9 @@ pub fn build(project: &Project, venv: &Venv, profile: Profile) -> Result<PathBuf
         .args(["--interpreter".as_ref(), venv.python.as_os_str()])
         .env("CARGO_TARGET_DIR", project.target_for(&venv.name()));
     venv.base.build_for(&venv.python, &mut build);
-    if profile == Profile::Release {
-        build.arg("--release");
+    match profile {
+        Profile::Release => drop(build.arg("--release")),
+        Profile::Dev => build_folder::begin(project, venv)?,
     }
     let title = format!("extension for Python {}", venv.version());
     step::require(&title, &mut build, &project.logs())?;

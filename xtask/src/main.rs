@@ -7,6 +7,7 @@
 
 mod bench;
 mod browser;
+mod build_folder;
 mod checks;
 mod debian;
 mod demo;

@@ -29,8 +29,7 @@ impl Project {
         self.root.join("target")
     }
 
-    /// The build folder for crates that link one Python: a folder each, so that going from
-    /// one to the next compiles nothing again.
+    /// The build folder for crates that link one Python (see `build_folder`).
     pub fn target_for(&self, name: &str) -> PathBuf {
         self.target().join(name)
     }

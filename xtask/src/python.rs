@@ -87,7 +87,12 @@ impl Python {
     /// Tells `cargo`, or what calls it, to build for the interpreter `executable` (this one, or an environment's), and
     /// how test binaries find the interpreter that is linked into them.
     pub fn build_for(&self, executable: &Path, cargo: &mut Command) {
-        cargo.env("PYO3_PYTHON", executable);
+        // The flags are the same for each, so that one's build folder can begin as a copy of another's. An undefined
+        // name of a library is for the loader: see below.
+        cargo.env("PYO3_PYTHON", executable).env(
+            format!("{HOST_SETTING}_RUSTFLAGS"),
+            "-C link-arg=-Wl,--allow-shlib-undefined",
+        );
         let Some(loader) = &self.loader else {
             let mut libraries = vec![self.libdir.clone()];
             let inherited = std::env::var_os("LD_LIBRARY_PATH").unwrap_or_default();
@@ -105,10 +110,10 @@ impl Python {
         let home = home.unwrap_or(Path::new("/usr")).display();
         let loader = loader.display();
         let runner = format!("env PYTHONHOME={home} {loader} --library-path {libdir}");
-        let flags = format!("-L native={libdir} -C link-arg=-Wl,--allow-shlib-undefined");
         cargo
             .env(format!("{HOST_SETTING}_RUNNER"), runner)
-            .env(format!("{HOST_SETTING}_RUSTFLAGS"), flags);
+            // Where the linker finds it: a folder that is no flag of the compiler's.
+            .env("LIBRARY_PATH", &self.libdir);
     }
 }
 
