@@ -79,6 +79,10 @@ def like(value):
         return torch.empty((), dtype=torch.int64)
     return value.new_empty_strided(value.size(), value.stride())
 
+def knows_no_sizes(tensors):
+    modes = [getattr(tensor, 'fake_mode', None) for tensor in tensors_of(tensors)]
+    return any(mode is not None and mode.shape_env is None for mode in modes)
+
 def while_loop(op, bodies, counts):
     goes_on, body = bodies
     carried, = counts
@@ -86,7 +90,7 @@ def while_loop(op, bodies, counts):
         if int in run(goes_on, given):
             raise TypeError('a condition that is an int')
         same(run(body, given), [description(value) for value in given[:carried]])
-        # The operator itself wants a mode that knows of sizes that depend on data.
+        # The operator itself wants a mode that knows of sizes that depend on data: also inside of another's function.
         recorded = torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors_of(given))
         if recorded and len(tensors_of(given[:carried])) < carried:
             raise TypeError('an int that is carried where gradients are recorded')
@@ -116,7 +120,7 @@ def function(kind, op, places, counts, is_checked=False):
         bodies = [part(body, at) for body, at in zip(given, places)]
         tensors = given[len(places):]
         check, calls = kind(op, bodies, counts)
-        if not checked:
+        if not checked or kind is while_loop and knows_no_sizes(tensors):
             found = check(*tensors)
             checked.append(True)
             if found is not None:
