@@ -21,6 +21,7 @@ A program that is written for a newer Python says so in its name: `NAME_py314.py
 from __future__ import annotations
 
 import copyreg
+import functools
 import os
 import re
 import sys
@@ -51,28 +52,41 @@ def _name(path: Path) -> str:
     return str(path.relative_to(CASES).with_suffix(""))
 
 
-def _run_alone(path: Path) -> None:
-    test = f"{__file__}::test_case[{_name(path)}]"
+def _is_alone(path: Path) -> bool:
+    return re.search(r"^ALONE = True$", path.read_text(), re.MULTILINE) is not None
+
+
+@functools.cache
+def _alone(names: tuple[str, ...]) -> str:
+    """What pytest says of these cases, in a process that has run no other."""
+    tests = [f"{__file__}::test_case[{name}]" for name in names]
     result = forked.run(
-        ["-m", "pytest", "-q", "-p", "no:cacheprovider", "--show-capture=no", test],
+        ["-m", "pytest", "-q", "-rp", "-p", "no:cacheprovider", "--show-capture=no", *tests],
         env={**os.environ, ALONE: "1"},
         cwd=ROOT.parent,
     )
-    assert result.returncode == 0, result.stdout[-4000:] + result.stderr[-2000:]
+    return result.stdout + result.stderr
+
+
+def _run_alone(path: Path, session: pytest.Session) -> None:
+    chosen = {
+        item.callspec.params["path"] for item in session.items if item.name.startswith("test_case[")
+    }
+    said = _alone(tuple(sorted(map(_name, filter(_is_alone, chosen)))))
+    assert re.search(rf"^PASSED .*\[{re.escape(_name(path))}\]$", said, re.MULTILINE), said
 
 
 def _marked(path: Path) -> object:
     """Where eager runs torch's own compiler, one interpreter is enough."""
-    alone = re.search(r"^ALONE = True$", path.read_text(), re.MULTILINE)
-    return pytest.param(path, marks=pytest.mark.once if alone else (), id=_name(path))
+    return pytest.param(path, marks=pytest.mark.once if _is_alone(path) else (), id=_name(path))
 
 
 @pytest.mark.parametrize("path", list(map(_marked, PATHS)))
-def test_case(path: Path) -> None:
+def test_case(path: Path, request: pytest.FixtureRequest) -> None:
     """The compiled program does what the plain one does, with the expected graphs."""
     case = harness.Case(path)
-    if case.get("ALONE") and not harness.REFERENCE and ALONE not in os.environ:
-        _run_alone(path)
+    if _is_alone(path) and not harness.REFERENCE and ALONE not in os.environ:
+        _run_alone(path, request.session)
         return
     if harness.REFERENCE and (reason := case.get("REFERENCE_WRONG")):
         pytest.skip(reason)

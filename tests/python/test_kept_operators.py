@@ -110,11 +110,14 @@ def test_operators_of_graphs_are_told_by_their_graphs(tmp_path, backend):
     program.write_text(PROGRAM)
     first, _ = printed(tmp_path, program, backend, CHECKED="1")
     second, loaded = printed(tmp_path, program, backend)
-    other, _ = printed(tmp_path, program, backend, CHECKED="1", OTHER="1")
-    for one, again, changed in zip(first, second, other, strict=True):
-        name, found, kept = one
+    assert loaded == []
+    for (name, found, kept), again in zip(first, second, strict=True):
         assert kept == ["an artifact is kept"], name
         assert again == [name, found, ["an artifact is used"]]
+    if backend == "inductor":
+        # The key of a graph is made in the same way for each compiler.
+        return
+    other, _ = printed(tmp_path, program, backend, CHECKED="1", OTHER="1")
+    for (name, found, _), changed in zip(first, other, strict=True):
         assert changed[2] == ["an artifact is kept"], name
         assert changed[1] != found, name
-    assert loaded == []
