@@ -204,6 +204,10 @@ pub(crate) fn trace_noting(
             })
         }
     };
+    let raising = tx.st.effects.may_raise.clone();
+    for c in raising.iter().skip(effects.may_raise.len()) {
+        tx.guard_that_it_computes(c)?;
+    }
     let (ints, floats) = (
         &tx.log.int_inputs[int_inputs..],
         &tx.log.float_inputs[float_inputs..],

@@ -117,6 +117,26 @@ impl<'py> Tx<'py> {
             }))
     }
 
+    /// Holds the code to values for which a function does not raise, where what it gives is not made: the function of
+    /// an operator, which may not be run.
+    ///
+    /// # Errors
+    /// Those of realizing what it is computed from, where no guard can compute it.
+    pub fn guard_that_it_computes(&mut self, c: &Rc<ComputedVar>) -> R<()> {
+        if self.guards_compute(c)? {
+            return Ok(());
+        }
+        let Some(made) = self.call_expr(&Var::Computed(c.clone()))? else {
+            return self.specialize_computed(c).map(drop);
+        };
+        let is_none = self.operator_call("is_", vec![made, CallExpr::Const(ConstVal::None)])?;
+        self.guard_ambient(GuardKind::ComputedMatch {
+            expr: Arc::new(is_none),
+            value: ConstVal::Bool(false),
+        });
+        Ok(())
+    }
+
     /// Has guards compute the ints that are made in front of the graph: nothing is made yet when they are checked. Says
     /// whether there were any.
     ///
