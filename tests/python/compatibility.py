@@ -131,7 +131,7 @@ DYNAMO = {
     "mark_static_address": honoured("with `guard=True` code is for that very tensor"),
     "mark_unbacked": honoured(
         "one graph for all sizes, 0 and 1 too; a branch is a guard; "
-        "`min`, `max`, `shape_id` are not checked"
+        "sizes outside of `min`, `max` and `shape_id` are served as well"
     ),
     "maybe_mark_dynamic": honoured(),
     "nonstrict_trace": honoured(),

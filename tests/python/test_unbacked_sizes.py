@@ -174,3 +174,15 @@ def test_strict_mark(backend):
     compiled = ferrodyn.compile(lambda x: x + torch.ones(5, 1), backend=backend)
     with pytest.raises(ConstraintViolationError, match="mark_unbacked"):
         compiled(unbacked(5, 4, strict=True))
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_bounds_and_names_of_sizes_refuse_nothing(backend):
+    """Under torch.compile such a call fails, with a text about a fault in torch."""
+    calls = [(unbacked(n, 4, min=4, max=6),) for n in SIZES]
+    assert graphs_of(lambda x: x * 2, calls, backend) == 1
+    calls = [
+        (unbacked(n, 4, shape_id="batch"), unbacked(m, 4, shape_id="batch"))
+        for n, m in zip(SIZES, reversed(SIZES), strict=True)
+    ]
+    assert graphs_of(lambda x, y: x * 2 + y.sum(), calls, backend) == 1
