@@ -176,7 +176,10 @@ pub(crate) fn trace_noting(
     let (contexts, flags) = (tx.st.contexts.len(), tx.st.flags.clone());
     let grad_enabled = tx.st.grad_enabled;
     let listed = tx.st.effects.list_changes();
+    let outer = tx.stand_ins.len();
+    tx.stand_ins.extend(given);
     let result = tx.call_sync(function, args.clone());
+    tx.stand_ins.truncate(outer);
     // A function that runs once more in the backward pass is not behind the graph then.
     let result = result.and_then(|made| tx.not_seen(what).map(|()| made));
     let changed = tx.st.effects.stop_listing(listed);

@@ -676,6 +676,13 @@ fn higher_order(
         return Err(refused(op.path, "functions whose results do not fit"));
     }
     share_no_memory(tx, op.path, &inputs)?;
+    if !tx.runs_as_is && !tx.stand_ins.is_empty() && takes_carried(tx, &inputs, op.inside.len()) {
+        // Inductor's own assertion fails for it.
+        return Err(refused(
+            op.path,
+            "an int that is carried, inside of another operator's function",
+        ));
+    }
     let place = py.import(format!("{}.{}", names::HIGHER_ORDER_OPS, op.name))?;
     let made = make.call_method1(
         "function",
@@ -704,6 +711,12 @@ fn higher_order(
     crate::bodies::result(tx, body.out, &result, &[]).map(|v| Some(Flow::Value(v)))
 }
 
+/// Whether an operator is given an int that it carries (among the first `own`), or that one around it carries.
+fn takes_carried(tx: &Tx<'_>, inputs: &[Var], own: usize) -> bool {
+    let (own, others) = inputs.split_at(own);
+    own.iter().any(|v| is_int(tx, v)) || others.iter().any(|v| tx.follows_from_read(v))
+}
+
 /// Torch refuses tensors that lie in the same memory.
 fn share_no_memory(tx: &mut Tx<'_>, path: &str, tensors: &[Var]) -> R<()> {
     let mut storages = FxHashSet::default();
@@ -725,17 +738,17 @@ fn share_no_memory(tx: &mut Tx<'_>, path: &str, tensors: &[Var]) -> R<()> {
             if !storages.insert(storage.getattr("_cdata")?.extract::<usize>()?) {
                 return Err(shared());
             }
-        } else if tx.st.effects.meta(t).alias != Alias::Fresh {
+        } else if tx.st.effects.meta(t).alias != Alias::Fresh && !tx.stand_ins.contains(&t.node) {
             views.push(t.node);
         }
     }
-    // What a view may be of: whatever it was computed from.
+    // What a view may be of: whatever it was computed from, up to what the function is given.
     let mut origins: FxHashSet<NodeId> = FxHashSet::default();
     for view in views {
         let mut own: FxHashSet<NodeId> = FxHashSet::default();
         let mut open = tx.log.graph.inputs(view);
         while let Some(node) = open.pop() {
-            if own.insert(node) {
+            if own.insert(node) && !tx.stand_ins.contains(&node) {
                 open.extend(tx.log.graph.inputs(node));
             }
         }

@@ -151,6 +151,8 @@ pub struct Tx<'py> {
     pub(crate) keeps_ints: bool,
     /// tensors by node that nodes were given, while a function is traced that a transform is given
     pub used: Option<FxHashMap<fx_graph::NodeId, Var>>,
+    /// what stands for arguments of functions that are traced now: it is in memory of its own
+    pub stand_ins: Vec<fx_graph::NodeId>,
     /// whether keys were compared that this can't tell apart
     pub(crate) doubt: Doubt,
     /// the ways back from here
@@ -207,6 +209,7 @@ impl<'py> Tx<'py> {
             trace: None,
             bind_tensors: true,
             used: None,
+            stand_ins: Vec::new(),
             indexes_with: None,
             runs_as_is: false,
             refusal: None,

@@ -229,7 +229,10 @@ impl Effects {
     /// Whether something else than objects was changed after an earlier state: a global, a tensor's
     /// attribute, calls that wait.
     pub fn others_since(&self, before: &Effects) -> bool {
-        self.others != before.others || self.early.len() != before.early.len()
+        // To read an int that the graph computes changes nothing.
+        let mut early = self.early.iter().skip(before.early.len());
+        self.others != before.others
+            || early.any(|call| !matches!(&call.kind, EarlyKind::Read(read) if read.is_python))
     }
 
     /// Whether any of the first `n` objects, a global or a tensor was changed since

@@ -14,14 +14,20 @@ def times(n, f, a):
     return while_loop(lambda i, a: i < n, lambda i, a: (i + 1, f(a)), (start, a))[1]
 
 
-def fn(x, scale):
+def fn(x, scale, weight):
     twice = times(3, lambda a: times(2, lambda b: b * scale, a) + 1, x)
     decided = torch.cond(
         x.sum() > 2, lambda a: times(2, torch.sin, a), lambda a: times(4, torch.cos, a), (x,)
     )
+
+    def raised(a):
+        return times(2, lambda b: b * weight, a) + weight
+
+    recorded = times(2, raised, x * weight)
     rows = scan(lambda c, a: (times(2, lambda b: b + a, c), c * a), torch.zeros(3), x)
-    return twice, decided, *rows
+    return twice, decided, recorded, *rows
 
 
 def inputs():
-    return torch.arange(6.0).reshape(2, 3) / 4, torch.tensor(1.5)
+    weight = torch.full((3,), 0.5, requires_grad=True)
+    return torch.arange(6.0).reshape(2, 3) / 4, torch.tensor(1.5), weight
