@@ -6,7 +6,7 @@
 
 use operations::callee::Callee;
 use pyo3::prelude::*;
-use pyo3::types::{PyCFunction, PyFunction};
+use pyo3::types::{PyCFunction, PyFunction, PyList, PyTuple};
 use variables::{Body, TupleVar, Var};
 
 use crate::stop::R;
@@ -31,10 +31,9 @@ impl<'py> Tx<'py> {
         callee: &Callee<'_>,
         args: &Args,
     ) -> R<Option<Args>> {
-        let named = |tx: &Self, v: &Var| matches!(v, Var::Tuple(t) if tx.is_named(t));
         let mut any = false;
         for v in args.values() {
-            any |= self.any_element(v, &named)?;
+            any |= self.holds_named(v)?;
         }
         if !any {
             return Ok(None);
@@ -67,9 +66,45 @@ impl<'py> Tx<'py> {
         class.is_some_and(|c| !c.is(&self.known.size))
     }
 
+    /// A tuple or a list, looked at; any other value as it is: one of NumPy's numbers would become a constant.
+    fn as_sequence(&mut self, v: &Var) -> R<Var> {
+        match v {
+            Var::Lazy(l) if is_tuple_or_list(l.obj.bind(self.py)) => self.realize(v),
+            _ => Ok(v.clone()),
+        }
+    }
+
+    /// The items of a tuple, or of a list that is of no other class.
+    fn items_of(&self, v: &Var) -> Option<Vec<Var>> {
+        match v {
+            Var::Tuple(t) => Some(t.items.clone()),
+            Var::Obj(id) => match &self.obj(*id).body {
+                Body::List(items) if self.obj(*id).class.is(&self.known.list) => {
+                    Some(items.iter().cloned().collect())
+                }
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// Whether a named tuple is in a value.
+    fn holds_named(&mut self, v: &Var) -> R<bool> {
+        let v = self.as_sequence(v)?;
+        if matches!(&v, Var::Tuple(t) if self.is_named(t)) {
+            return Ok(true);
+        }
+        for item in self.items_of(&v).unwrap_or_default() {
+            if self.inside(|tx| tx.holds_named(&item))? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
     /// A value with plain tuples for the named ones in it; `None` where the operation can tell.
     fn plain_tuples(&mut self, v: &Var, in_c: bool) -> R<Option<Var>> {
-        let v = self.look(v)?;
+        let v = self.as_sequence(v)?;
         let named = match &v {
             Var::Tuple(t) => self.is_named(t).then(|| t.class.clone()).flatten(),
             _ => None,
@@ -82,15 +117,8 @@ impl<'py> Tx<'py> {
                 }
             }
         }
-        let items: Vec<Var> = match &v {
-            Var::Tuple(t) => t.items.clone(),
-            Var::Obj(id) => match &self.obj(*id).body {
-                Body::List(items) if self.obj(*id).class.is(&self.known.list) => {
-                    items.iter().cloned().collect()
-                }
-                _ => return Ok(Some(v)),
-            },
-            _ => return Ok(Some(v)),
+        let Some(items) = self.items_of(&v) else {
+            return Ok(Some(v));
         };
         let mut plain = Vec::with_capacity(items.len());
         for item in &items {
@@ -105,4 +133,8 @@ impl<'py> Tx<'py> {
             _ => self.new_list(plain),
         }))
     }
+}
+
+fn is_tuple_or_list(b: &Bound<'_, PyAny>) -> bool {
+    b.is_instance_of::<PyTuple>() || b.is_instance_of::<PyList>()
 }
