@@ -104,6 +104,24 @@ impl Tx<'_> {
             }
         }
         let [a, b] = operands;
+        let constant = |v: &Var| {
+            matches!(v, Var::Const(o)
+            if self.known.is_numpy_scalar(o.bind(self.py).get_type().as_any()))
+        };
+        // NumPy's number and a dynamic int make a number that changes: the graph has it, where it can.
+        let of_int = |a: &Var, b: &Var| matches!(a, Var::Int(_)) && constant(b);
+        if !self.ints.specialize_numpy && (of_int(&a, &b) || of_int(&b, &a)) {
+            let before = self.snapshot();
+            match (self.rules.arrays.operator)(self, name, &[&a, &b]) {
+                Ok(Some(flow)) => {
+                    self.ints.has_changing_numpy = true;
+                    return Ok(Ok(flow));
+                }
+                Ok(None) => {}
+                Err(Stop::Break(_)) => self.restore(&before),
+                Err(stop) => return Err(stop),
+            }
+        }
         Ok(Err((a, b)))
     }
 

@@ -107,6 +107,9 @@ impl<'py> Tx<'py> {
         if !self.runs_as_is {
             makes_no_quantized(callee)?;
         }
+        if let Some(plain) = self.without_named_tuples(callee, args)? {
+            return self.emit(callee, &plain);
+        }
         if let Some(read) = self.filled_by_tensor(callee, args)? {
             return self.emit(callee, &read);
         }

@@ -36,6 +36,7 @@ mod laid_out;
 mod leaves;
 pub mod levels;
 pub mod marks;
+mod named_tuples;
 mod numbers;
 pub mod ops;
 mod optimizer_step;
