@@ -1,4 +1,4 @@
-"""Where a compiler's graph ends, if an exception of its operations has to find a handler of the program."""
+"""Where a graph of a compiler ends, if an exception in it has to find the program's handler."""
 
 import ferrodyn
 import pytest
@@ -35,7 +35,7 @@ class Net(torch.nn.Module):
 
 
 def counting():
-    """A backend that a graph's order is unknown of, and the operations of each of its graphs."""
+    """A backend that takes graphs apart, and how many operations each of its graphs has."""
     operations = []
     compile_graph = torch._dynamo.lookup_backend("aot_eager")
 

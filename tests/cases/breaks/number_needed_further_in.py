@@ -1,4 +1,4 @@
-"""A number that a called function needs ends the graph where it was read, not inside of the call."""
+"""A number that a called function needs ends the graph where it was read, outside of the call."""
 
 import torch
 

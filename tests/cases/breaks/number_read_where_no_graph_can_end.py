@@ -1,4 +1,4 @@
-"""Numbers that are read in a generator, in a handler, and beside others, and needed in a called function."""
+"""Numbers that are read in a generator, in a handler and beside others, and needed in a call."""
 
 import torch
 
