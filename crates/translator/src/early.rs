@@ -16,6 +16,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyFloat;
 use variables::{Body, EarlyCall, EarlyKind, FloatVar, IntVar, ObjId, ReadNumber, Var};
 
+use crate::retreat::Sooner;
 use crate::stop::{R, Stop};
 use crate::tx::{Flow, Tx};
 
@@ -192,10 +193,17 @@ impl Tx<'_> {
 
     /// Has the residual code make a call before the graph; gives the source of its result.
     pub fn add_early(&mut self, call: EarlyCall) -> SourceId {
+        let is_read = matches!(call.kind, EarlyKind::Read(_));
         let early = &mut self.st.effects.early;
         early.push_back(Rc::new(call));
         let index = early.len() as u32 - 1;
-        self.source(Source::Early { index })
+        let source = self.source(Source::Early { index });
+        // Another call may have had this source, and was given up.
+        match self.ways.place().filter(|_| is_read) {
+            Some(place) => self.ways.reads.insert(source, place),
+            None => self.ways.reads.remove(&source),
+        };
+        source
     }
 
     /// Whether a source is the result of an early call.
@@ -231,9 +239,16 @@ impl Tx<'_> {
         }
     }
 
-    /// Whether the instruction asked for what is not made yet; asking again says no.
-    pub(crate) fn takes_early_value(&mut self) -> bool {
-        self.log.early_guard.take().is_some()
+    /// The break of an instruction that asked for what is not made yet; asking again gives none.
+    pub(crate) fn takes_early_value(&mut self) -> Option<Stop> {
+        let at = self.log.early_guard.take()?;
+        let is_read = |source: &SourceId| self.read_number(*source).is_some();
+        let read = self.log.guards.get(at).and_then(|guard| {
+            let others = guard.kind.other_sources();
+            let mut sources = guard.source.iter().chain(&*others).copied();
+            sources.find(is_read)
+        });
+        Some(value_needed().or_sooner(read.map(Sooner::Read)))
     }
 
     /// Whether an expression over numbers that are drawn fits 64 bits, whatever they are.

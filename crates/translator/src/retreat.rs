@@ -3,8 +3,10 @@
 //! Lives here: what residual code asks for ([`Retreat`]), and the ways back that answer it. Does not live here: when a
 //! way back is remembered (`tx::WaysBack`), in which order they are taken (`Ladder` in `residual`).
 
+use guards::SourceId;
+
 use crate::state::Snapshot;
-use crate::tx::{Tx, WaysBack};
+use crate::tx::{Place, Tx, WaysBack};
 
 /// Where a break is possible instead. Residual code asks for it with [`crate::Stop::Retreat`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,6 +38,17 @@ impl Retreat {
     }
 }
 
+/// Where a graph ends in front of the instruction that asks for it. A break inside of inlined functions leaves a piece of
+/// each of them, which is a graph of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sooner {
+    /// Where the number was read from a tensor that is needed now: it is known from there on.
+    Read(SourceId),
+    /// Where the root frame got what it calls, or an argument of it, behind what leads to a handler. That runs no
+    /// operation, so all of the call is in the next graph.
+    Load,
+}
+
 /// A checkpoint that a translation can go back to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WayBack {
@@ -65,6 +78,35 @@ impl WaysBack {
             WayBack::FirstPrivate => self.first_private.take(),
         }?;
         // The root frame may have made other calls since.
+        self.outer = place.outer;
+        Some(place.at)
+    }
+
+    /// The place of an earlier end of the graph: in front of [`WaysBack::here`] and further out. What lies behind it
+    /// is gone then.
+    pub(crate) fn take_sooner(&mut self, sooner: Sooner) -> Option<Snapshot> {
+        let depth = self.here.as_ref()?.frame().depth;
+        let place = match sooner {
+            Sooner::Read(source) => self.reads.get(&source)?.clone(),
+            Sooner::Load => {
+                let at = self.load.clone()?;
+                let outer = Some(at.clone());
+                Place { at, outer }
+            }
+        };
+        if place.at.frame().depth >= depth {
+            return None;
+        }
+        let reached = place.at.instructions;
+        let ways = [
+            &mut self.first_catch,
+            &mut self.last_catch,
+            &mut self.first_text,
+            &mut self.first_private,
+        ];
+        for way in ways {
+            way.take_if(|way| way.at.instructions > reached);
+        }
         self.outer = place.outer;
         Some(place.at)
     }

@@ -5,7 +5,7 @@ use torch_abi::AbiError;
 use variables::Var;
 use variables::code::CodeError;
 
-use crate::retreat::Retreat;
+use crate::retreat::{Retreat, Sooner};
 
 /// A graph break: what could not be captured, said so that the user can act on it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -24,6 +24,8 @@ pub struct BreakReason {
     pub sets_up: Option<SetUp>,
     /// what happens in the place of a graph break
     pub instead: Option<Instead>,
+    /// where the graph ends instead, if more of the program stays in one piece then
+    pub sooner: Option<Sooner>,
 }
 
 /// What happens in the place of a graph break, as a program asks for it or needs it.
@@ -179,6 +181,15 @@ impl Stop {
             "The cached result is shared by all callers, so the call runs in eager mode; later calls find it in the cache and are captured.",
             "Call it once in front of the compiled function, or call the function under the cache (`__wrapped__`).",
         )
+    }
+
+    /// The same break, that goes back further where more of the program stays in one piece then.
+    #[must_use]
+    pub fn or_sooner(mut self, sooner: Option<Sooner>) -> Stop {
+        if let Stop::Break(reason) = &mut self {
+            reason.sooner = sooner;
+        }
+        self
     }
 
     /// The same stop, where the graph can break at another place instead.

@@ -47,6 +47,9 @@ pub struct WaysBack {
     pub here: Option<Snapshot>,
     /// the checkpoint before the last instruction of the root frame itself
     pub outer: Option<Snapshot>,
+    /// the checkpoint before the last instruction of the root frame that loads a name or an attribute, where what it
+    /// has done leads to a handler
+    pub load: Option<Snapshot>,
     /// the checkpoint before the instruction that raised the first exception that was caught
     pub first_catch: Option<Place>,
     /// the same of the last one that was caught while none was handled
@@ -55,6 +58,8 @@ pub struct WaysBack {
     pub first_text: Option<Place>,
     /// the checkpoint before the instruction that made the first private object
     pub first_private: Option<Place>,
+    /// the checkpoints before the instructions that read numbers from tensors of the graph
+    pub reads: FxHashMap<guards::SourceId, Place>,
 }
 
 /// A checkpoint that is gone back to from far behind it, with the way back that is right there.
@@ -250,7 +255,7 @@ impl<'py> Tx<'py> {
 
     /// O(1).
     pub fn snapshot(&self) -> Snapshot {
-        self.log.mark(self.st.clone())
+        self.log.mark(self.st.clone(), self.instructions)
     }
 
     /// Goes back; costs what was added since.

@@ -250,6 +250,8 @@ pub struct Snapshot {
     pub known_sizes: tensor_meta::Known,
     /// where the graph ended
     pub graph: Checkpoint,
+    /// how many instructions had been interpreted
+    pub instructions: u64,
 }
 
 impl Snapshot {

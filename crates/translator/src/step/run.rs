@@ -20,6 +20,15 @@ impl<'py> Tx<'py> {
             if self.nested == 0 && self.may_break() {
                 let snapshot = self.snapshot();
                 if self.st.frame.depth == 0 {
+                    let loads = |op: &Op| {
+                        matches!(
+                            op,
+                            Op::LoadGlobal(_) | Op::LoadAttr(_) | Op::LoadMethod { .. }
+                        )
+                    };
+                    if self.st.leads_to_handler && loads(self.current_op()) {
+                        self.ways.load = Some(snapshot.clone());
+                    }
                     self.ways.outer = Some(snapshot.clone());
                 }
                 self.ways.here = Some(snapshot);
@@ -36,10 +45,15 @@ impl<'py> Tx<'py> {
                     let caught = raised.as_ref().is_some_and(|e| self.was_caught(e));
                     let reason = self.reason_of(stop);
                     self.raises = reason.raises && before_step.is_none();
-                    if let Some(ways) = before_step {
-                        self.ways = *ways;
-                    }
-                    if let Some(c) = self.ways.here.take() {
+                    let sooner = match before_step {
+                        Some(ways) => {
+                            self.ways = *ways;
+                            None
+                        }
+                        None => reason.sooner.and_then(|to| self.ways.take_sooner(to)),
+                    };
+                    let here = self.ways.here.take();
+                    if let Some(c) = sooner.or(here) {
                         self.go_back(&c);
                         self.ways.here = Some(c);
                     }
@@ -244,8 +258,8 @@ impl<'py> Tx<'py> {
         if let Some(stop) = self.refused() {
             return Err(stop);
         }
-        if self.takes_early_value() {
-            return Err(crate::early::value_needed());
+        if let Some(stop) = self.takes_early_value() {
+            return Err(stop);
         }
         if self.st.effects.shared_changed {
             return Err(Stop::brk(

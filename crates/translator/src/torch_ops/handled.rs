@@ -14,6 +14,7 @@ use variables::Obj;
 
 use super::raising;
 use crate::library::is_library_file;
+use crate::retreat::Sooner;
 use crate::state::Frame;
 use crate::stop::{R, Stop};
 use crate::tx::Tx;
@@ -57,7 +58,8 @@ impl Tx<'_> {
                 "Operation behind a check, or one in a `try` statement, that may raise",
                 "The exception of that one has to come from its line and to reach its handler, so the graph may have to run again; this one writes to tensors of the program, or draws random numbers from a generator of its own or of a GPU, which must not happen twice.",
                 "Move the operation, or what may raise, out of the compiled function.",
-            ));
+            )
+            .or_sooner(Some(Sooner::Load)));
         }
         if self.may_raise_to_handler(node) && self.is_handled(node)? {
             if !raising::can_all_run_again_with_draws(&self.log.graph) {

@@ -360,6 +360,7 @@ impl Tx<'_> {
         let target = self.operator_target(name)?;
         let node = self.log.graph.call_function(target, args, Vec::new());
         self.set_line(node);
+        self.log.graph.set_repeatable(node);
         if !self.drawn_fits(&int.expr) {
             self.guard_relation(IntRelation::fits(&int.expr));
         }

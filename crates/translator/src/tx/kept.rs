@@ -66,8 +66,8 @@ impl Log {
         }
     }
 
-    /// How long it is, with a state.
-    pub(super) fn mark(&self, state: State) -> Snapshot {
+    /// How long it is, with a state and how many instructions led to it.
+    pub(super) fn mark(&self, state: State, instructions: u64) -> Snapshot {
         Snapshot {
             state,
             guards: self.guards.len(),
@@ -78,6 +78,7 @@ impl Log {
             float_inputs: self.float_inputs.len(),
             known_sizes: self.sizes.known(),
             graph: self.graph.checkpoint(),
+            instructions,
         }
     }
 
