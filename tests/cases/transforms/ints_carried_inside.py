@@ -1,4 +1,4 @@
-"""Ints that a loop carries, given to an operator inside of it: inductor refuses such graphs, so below
+"""Ints that a loop carries, given to an operator inside of it. Inductor refuses such graphs: below
 compilers plain Python runs them."""
 
 import torch
