@@ -1,10 +1,9 @@
 //! `cargo xtask test`: formatting, lints, Rust tests, Python tests; then a table.
 //!
 //! A step that fails does not stop the ones after it. Crates that do not need Python are tested once, those that link
-//! one on the newest Python, and on each where their code is another. The Python tests run whole
-//! with what users install, a release build, on the preferred Python; on the others with assertions and verifiers on and
-//! without those that are marked `once`, on those between the oldest and the newest without the `slow` ones as well. Parts
-//! that wait for nothing run side by side.
+//! one on the newest Python, and on each where their code is another. The Python tests run whole with what users install,
+//! a release build, on the preferred Python; on the others with assertions and verifiers on and without those that are
+//! marked `once`, and on all but the newest of them without the `slow` ones. Parts that wait for nothing run side by side.
 
 use anyhow::Result;
 use clap::Args;
@@ -374,12 +373,6 @@ impl Run<'_> {
         self.step("pyright", &version, Kind::Check, &mut pyright)
     }
 
-    /// Whether `venv` has the oldest or the newest Python.
-    fn is_at_an_end(&self, venv: &Venv) -> bool {
-        let ends = [self.environment.oldest(), self.environment.newest()];
-        ends.iter().any(|end| end.version() == venv.version())
-    }
-
     /// What of the Python tests runs on `venv`.
     fn share(&self, venv: &Venv) -> Share {
         let is = |other: &Venv| other.version() == venv.version();
@@ -394,7 +387,7 @@ impl Run<'_> {
             },
             readme: preferred && whole,
             once: preferred || named,
-            slow: preferred || named || self.is_at_an_end(venv),
+            slow: preferred || named || is(self.environment.newest()),
             compiled: is(self.environment.newest()) && whole,
         }
     }
