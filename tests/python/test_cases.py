@@ -84,10 +84,10 @@ def _marked(path: Path) -> object:
 @pytest.mark.parametrize("path", list(map(_marked, PATHS)))
 def test_case(path: Path, request: pytest.FixtureRequest) -> None:
     """The compiled program does what the plain one does, with the expected graphs."""
-    case = harness.Case(path)
     if _is_alone(path) and not harness.REFERENCE and ALONE not in os.environ:
         _run_alone(path, request.session)
         return
+    case = harness.Case(path)
     if harness.REFERENCE and (reason := case.get("REFERENCE_WRONG")):
         pytest.skip(reason)
     if harness.BACKEND and (reason := case.get("COMPILED_WRONG")):

@@ -192,7 +192,7 @@ CHANGES: dict[str, list[tuple[str, str]]] = {
     "compared": [],
     "checkpointed": [("SCALE = 2.0", "SCALE = 4.0")],
     "configured": [('"factor": 5.0', '"factor": 6.0')],
-    # Of the same class.
+    # A change of `reference`: its model is of the class that changes.
     "without_gradients": [("weakref.ref(self.first)", "weakref.ref(self.second)")],
     "pair": [('"first second"', '"second first"')],
 }

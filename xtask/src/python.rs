@@ -112,7 +112,7 @@ impl Python {
         let runner = format!("env PYTHONHOME={home} {loader} --library-path {libdir}");
         cargo
             .env(format!("{HOST_SETTING}_RUNNER"), runner)
-            // Where the linker finds it: a folder that is no flag of the compiler's.
+            // For the linker. As a flag of the compiler's it would make all that is built one of this Python alone.
             .env("LIBRARY_PATH", &self.libdir);
     }
 }

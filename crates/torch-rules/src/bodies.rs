@@ -176,10 +176,7 @@ pub(crate) fn trace_noting(
     let (contexts, flags) = (tx.st.contexts.len(), tx.st.flags.clone());
     let grad_enabled = tx.st.grad_enabled;
     let listed = tx.st.effects.list_changes();
-    let outer = tx.stand_ins.len();
-    tx.stand_ins.extend(given);
     let result = tx.call_sync(function, args.clone());
-    tx.stand_ins.truncate(outer);
     // A function that runs once more in the backward pass is not behind the graph then.
     let result = result.and_then(|made| tx.not_seen(what).map(|()| made));
     let changed = tx.st.effects.stop_listing(listed);
@@ -207,9 +204,12 @@ pub(crate) fn trace_noting(
             })
         }
     };
-    let raising = tx.st.effects.may_raise.clone();
-    for c in raising.iter().skip(effects.may_raise.len()) {
-        tx.guard_that_it_computes(c)?;
+    if traced.is_ok() {
+        let raising = tx.st.effects.may_raise.clone();
+        let mut raising = raising.iter().skip(effects.may_raise.len());
+        if let Err(stop) = raising.try_for_each(|c| tx.guard_that_it_computes(c)) {
+            traced = Err(stop);
+        }
     }
     let (ints, floats) = (
         &tx.log.int_inputs[int_inputs..],

@@ -90,14 +90,18 @@ def while_loop(op, bodies, counts):
         if int in run(goes_on, given):
             raise TypeError('a condition that is an int')
         same(run(body, given), [description(value) for value in given[:carried]])
-        # The operator itself wants a mode that knows of sizes that depend on data: also inside of another's function.
         recorded = torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors_of(given))
         if recorded and len(tensors_of(given[:carried])) < carried:
             raise TypeError('an int that is carried where gradients are recorded')
         made = [like(value) for value in given[:carried]]
         return tuple(history(tensor) if recorded else tensor for tensor in made)
     goes_on_value = lambda *given: goes_on(*given)[0]
-    return check, lambda *given: op(goes_on_value, body, given[:carried], given[carried:])
+    def call(*given):
+        # The operator itself wants a mode that knows of sizes that depend on data: also inside of another's function.
+        if knows_no_sizes(given):
+            return check(*given)
+        return op(goes_on_value, body, given[:carried], given[carried:])
+    return check, call
 
 def map(op, bodies, counts):
     body, = bodies
@@ -120,7 +124,7 @@ def function(kind, op, places, counts, is_checked=False):
         bodies = [part(body, at) for body, at in zip(given, places)]
         tensors = given[len(places):]
         check, calls = kind(op, bodies, counts)
-        if not checked or kind is while_loop and knows_no_sizes(tensors):
+        if not checked:
             found = check(*tensors)
             checked.append(True)
             if found is not None:
@@ -630,13 +634,19 @@ fn higher_order(
             "tensors in a transform or an inference mode",
         ));
     }
-    let mut traced = Vec::new();
-    for (function, args) in bodies {
-        let (body, used) = crate::bodies::noting_used(tx, |tx| {
-            crate::bodies::trace_noting(tx, op.path, function, args, &op.inside, numbers)
-        });
-        traced.push((body?, used));
-    }
+    let outer = tx.stand_ins.len();
+    tx.stand_ins.extend(&op.inside);
+    let traced: R<Vec<_>> = bodies
+        .iter()
+        .map(|(function, args)| {
+            let (body, used) = crate::bodies::noting_used(tx, |tx| {
+                crate::bodies::trace_noting(tx, op.path, function, args, &op.inside, numbers)
+            });
+            body.map(|body| (body, used))
+        })
+        .collect();
+    tx.stand_ins.truncate(outer);
+    let traced = traced?;
     // What stood for arguments is no part of the graph.
     crate::bodies::return_to(tx, around);
     let mut inputs = op.inputs.clone();

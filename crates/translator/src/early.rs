@@ -242,13 +242,23 @@ impl Tx<'_> {
     /// The break of an instruction that asked for what is not made yet; asking again gives none.
     pub(crate) fn takes_early_value(&mut self) -> Option<Stop> {
         let at = self.log.early_guard.take()?;
-        let is_read = |source: &SourceId| self.read_number(*source).is_some();
-        let read = self.log.guards.get(at).and_then(|guard| {
+        let sources = self.log.guards.get(at).map(|guard| {
             let others = guard.kind.other_sources();
-            let mut sources = guard.source.iter().chain(&*others).copied();
-            sources.find(is_read)
+            guard
+                .source
+                .iter()
+                .chain(&*others)
+                .copied()
+                .collect::<Vec<_>>()
         });
-        Some(value_needed().or_sooner(read.map(Sooner::Read)))
+        Some(self.value_needed_of(&sources.unwrap_or_default()))
+    }
+
+    /// The break where what is computed from `sources` is needed.
+    pub(crate) fn value_needed_of(&self, sources: &[SourceId]) -> Stop {
+        let mut read = sources.iter().copied();
+        let read = read.find(|source| self.read_number(*source).is_some());
+        value_needed().or_sooner(read.map(Sooner::Read))
     }
 
     /// Whether an expression over numbers that are drawn fits 64 bits, whatever they are.

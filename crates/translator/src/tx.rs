@@ -156,7 +156,7 @@ pub struct Tx<'py> {
     pub(crate) keeps_ints: bool,
     /// tensors by node that nodes were given, while a function is traced that a transform is given
     pub used: Option<FxHashMap<fx_graph::NodeId, Var>>,
-    /// what stands for arguments of functions that are traced now: it is in memory of its own
+    /// what operators hand to their functions that are traced now: they refuse what lies in the same memory
     pub stand_ins: Vec<fx_graph::NodeId>,
     /// whether keys were compared that this can't tell apart
     pub(crate) doubt: Doubt,

@@ -16,7 +16,6 @@ use tensor_meta::{DType, Reads, SymInt};
 use variables::{ComputedVar, EarlyCall, EarlyKind, FloatExpr, IntVar, ReadNumber, TensorVar, Var};
 
 use crate::early::value_needed;
-use crate::retreat::Sooner;
 use crate::stop::{R, Stop};
 use crate::tx::Tx;
 
@@ -311,11 +310,7 @@ impl Tx<'_> {
                 let args = vec![self.int_arg(&ab.0)?, self.int_arg(&ab.1)?];
                 self.number_node(op.function(), args)
             }
-            _ => {
-                let mut read = sources.iter().copied();
-                let read = read.find(|source| self.read_number(*source).is_some());
-                Err(value_needed().or_sooner(read.map(Sooner::Read)))
-            }
+            _ => Err(self.value_needed_of(&sources)),
         }
     }
 
