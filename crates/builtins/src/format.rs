@@ -324,7 +324,7 @@ pub(crate) fn exception_text(tx: &mut Tx<'_>, v: &Var) -> R<Option<Var>> {
         known |= text.is(&builtin(name)?);
     }
     if !known {
-        return Err(tx.no_text(v));
+        return own_text(tx, v, &text).map(Some);
     }
     Ok(Some(match &args[..] {
         [] => tx.str(""),
@@ -339,6 +339,22 @@ pub(crate) fn exception_text(tx: &mut Tx<'_>, v: &Var) -> R<Option<Var>> {
         }
         _ => repr_of(tx, &Var::tuple(args))?,
     }))
+}
+
+/// The text that a C class of exceptions makes of its fields.
+fn own_text(tx: &mut Tx<'_>, v: &Var, text: &Bound<'_, PyAny>) -> R<Var> {
+    let in_c = !text.get_type().is(tx.known.function.bind(tx.py));
+    let stand_in = match v {
+        Var::Obj(id) if in_c => tx.exception_stand_in(*id)?,
+        _ => None,
+    };
+    match stand_in {
+        Some(made) => {
+            let text = text.clone().unbind();
+            tx.fold(move |py| text.bind(py).call1((made,)))
+        }
+        None => Err(tx.no_text(v)),
+    }
 }
 
 /// The `repr` that the builtin class gives, whatever a subclass overrides.

@@ -135,6 +135,11 @@ pub struct State {
     pub cached: im::Vector<(usize, Vec<Key>, Var)>,
     /// the exceptions that were raised and caught so far: tracebacks exist in plain Python only
     pub caught: im::Vector<ObjId>,
+    /// exceptions that were raised so far, with what was handled then (`__context__`); `None`: nothing that these
+    /// frames handle
+    pub raised_under: im::OrdMap<ObjId, Option<Var>>,
+    /// tracebacks that were read of them, of which nothing is known
+    pub tracebacks: im::OrdMap<ObjId, Var>,
     /// contexts of torch that the program has entered, innermost last
     pub contexts: im::Vector<OpenContext>,
     /// function modes in force, innermost last: those that the program has entered, and those that were in force
@@ -193,6 +198,8 @@ impl State {
             told_apart: im::OrdSet::new(),
             cached: im::Vector::new(),
             caught: im::Vector::new(),
+            raised_under: im::OrdMap::new(),
+            tracebacks: im::OrdMap::new(),
             contexts: im::Vector::new(),
             modes: im::Vector::new(),
             left_modes: 0,

@@ -162,36 +162,15 @@ impl<'py> Tx<'py> {
 
     /// Attributes that C gives to objects made while translating.
     pub(crate) fn new_object_c_attr(&mut self, id: ObjId, class: &Obj, name: &Arc<str>) -> R<Flow> {
-        let is_exception = class
-            .bind(self.py)
-            .cast::<PyType>()
-            .map_err(PyErr::from)?
-            .is_subclass(self.known.base_exception.bind(self.py))?;
+        if self.is_subtype(class, &self.known.base_exception) {
+            return self.exception_field(id, class, name).map(Flow::Value);
+        }
         match (&**name, &self.obj(id).body) {
-            ("__context__" | "__traceback__", _) if self.st.caught.contains(&id) => Err(
-                Stop::unsupported("the traceback or context of an exception raised while tracing"),
-            ),
-            ("__cause__" | "__context__" | "__traceback__", _) if is_exception => {
-                Ok(Flow::Value(self.none()))
-            }
-            ("__suppress_context__", _) if is_exception => {
-                let from = self.obj(id).attrs.contains_key("__cause__");
-                Ok(Flow::Value(self.bool(from)))
-            }
             ("maxlen", Body::Deque(_, maxlen)) => {
                 let m = *maxlen;
                 Ok(Flow::Value(
                     m.map_or_else(|| self.none(), |m| self.int(m as i64)),
                 ))
-            }
-            ("value", _) if is_exception && self.is_subtype(class, &self.known.stop_iteration) => {
-                let args = self.obj(id).attrs.get("args").cloned().flatten();
-                match args {
-                    Some(Var::Tuple(t)) if !t.items.is_empty() => {
-                        Ok(Flow::Value(t.items[0].clone()))
-                    }
-                    _ => Ok(Flow::Value(self.none())),
-                }
             }
             ("__name__" | "__qualname__", Body::Generator(state)) => {
                 let names = self.generator_names(id);
@@ -211,9 +190,9 @@ impl<'py> Tx<'py> {
                 Some(v) => Ok(Flow::Value(v)),
                 None => Err(self.raise("ValueError", "Cell is empty")),
             },
-            _ if is_exception => Err(Stop::unsupported(format!(
-                "attribute {name} of an exception made while tracing"
-            ))),
+            _ if class.is(&self.known.traceback) => Err(Stop::unsupported(
+                "what a traceback says of an exception raised while tracing",
+            )),
             ("__weakref__", _) => Err(Stop::unsupported(format!("attribute {name}"))),
             _ => Err(self.refused_by_slot(class, name, Slot::Read)?),
         }

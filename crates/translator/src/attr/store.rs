@@ -336,7 +336,10 @@ impl<'py> Tx<'py> {
                 let class = self.type_of(v)?;
                 v.is_none(self.py) || self.is_subtype(&class, &base)
             }
-            ("args", Some(v)) => matches!(self.realize(v)?, Var::Tuple(t) if t.class.is_none()),
+            ("args", Some(v)) => {
+                matches!(self.realize(v)?, Var::Tuple(t) if t.class.is_none())
+                    && !self.keeps_fields_beside_args(class)?
+            }
             ("__suppress_context__", Some(Var::Const(v))) => {
                 v.bind(self.py).is_exact_instance_of::<PyBool>()
             }

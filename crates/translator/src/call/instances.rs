@@ -171,34 +171,6 @@ impl<'py> Tx<'py> {
         Ok(Some(Var::Obj(self.new_object(cls, body))))
     }
 
-    /// An exception of which `args` is all that its constructor makes: others check their arguments,
-    /// choose another class by them, or keep them in fields. `again`: it has fields already.
-    ///
-    /// # Errors
-    /// A break for any other.
-    pub(crate) fn plain_exception(&mut self, class: &Obj, args: &Args, again: bool) -> R<()> {
-        const WITH_FIELDS: [&str; 5] = [
-            "OSError",
-            "SyntaxError",
-            "UnicodeError",
-            "BaseExceptionGroup",
-            "ImportError",
-        ];
-        let mut plain = args.kw.is_empty();
-        for name in WITH_FIELDS {
-            let base = self.known.builtins.bind(self.py).getattr(name)?.unbind();
-            let own_fields = name != "ImportError" || args.pos.len() > 1 || again;
-            plain &= !(own_fields && self.is_subtype(class, &base));
-        }
-        match plain {
-            true => Ok(()),
-            false => Err(Stop::unsupported(format!(
-                "making an exception of class {} with these arguments",
-                self.class_name(class)
-            ))),
-        }
-    }
-
     /// Whether instances of a class are laid out like `object` (dict, weakrefs and slots aside).
     pub fn is_plain_layout(&self, class: &Bound<'py, PyType>) -> R<bool> {
         // A C class may have an allocator of its own, heap type or not.

@@ -190,6 +190,7 @@ impl<'py> Tx<'py> {
                 "raising an exception from outside: it gets a traceback and a context",
             ));
         }
+        self.note_context(&exc, true);
         Err(Stop::Raise(exc))
     }
 

@@ -1,6 +1,7 @@
 //! Handlers of exceptions, and the end of a `with` statement that one leaves.
 
 use std::rc::Rc;
+use std::sync::Arc;
 
 use variables::Var;
 
@@ -51,6 +52,11 @@ impl Tx<'_> {
             self.pop()?;
             let stop = self.raise("RuntimeError", "generator raised StopIteration");
             if let Stop::Raise(v) = stop {
+                if let Var::Obj(id) = &v {
+                    let cause = Arc::from("__cause__");
+                    self.st.effects.write_attr(*id, &cause, Some(exc.clone()));
+                    self.st.raised_under.insert(*id, Some(exc));
+                }
                 self.push(v);
             }
         }

@@ -327,6 +327,7 @@ impl<'py> Tx<'py> {
 
     /// Finds the handler of an exception; leaves frames that have none.
     pub(crate) fn unwind(&mut self, mut exc: Var) -> R<()> {
+        self.note_context(&exc, false);
         loop {
             let f = &self.st.frame;
             let ip = f.ip as u32;
@@ -371,7 +372,10 @@ impl<'py> Tx<'py> {
                         self.put_in_place(flow, nested);
                         return Ok(());
                     }
-                    Err(Stop::Raise(other)) => exc = other,
+                    Err(Stop::Raise(other)) => {
+                        self.note_context(&other, false);
+                        exc = other;
+                    }
                     Err(stop) => return Err(stop),
                 }
             }
