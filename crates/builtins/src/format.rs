@@ -345,7 +345,7 @@ pub(crate) fn exception_text(tx: &mut Tx<'_>, v: &Var) -> R<Option<Var>> {
 fn own_text(tx: &mut Tx<'_>, v: &Var, text: &Bound<'_, PyAny>) -> R<Var> {
     let in_c = !text.get_type().is(tx.known.function.bind(tx.py));
     let stand_in = match v {
-        Var::Obj(id) if in_c => tx.exception_stand_in(*id)?,
+        Var::Obj(id) if in_c => crate::exceptions::stand_in(tx, *id)?,
         _ => None,
     };
     match stand_in {

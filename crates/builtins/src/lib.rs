@@ -28,6 +28,7 @@ mod copying;
 mod dicts;
 mod dunder;
 mod enums;
+mod exceptions;
 mod format;
 mod functools;
 mod heapq;
@@ -102,6 +103,10 @@ pub const ASKED: Builtins = Builtins {
     set_method: sets::set_method,
     tuple_method: tuples::tuple_method,
     slice_method: tuples::slice_method,
+    exception_method: exceptions::method,
+    exception_field: exceptions::field,
+    exception_of: exceptions::made_of,
+    keeps_fields: exceptions::keeps_fields,
     dunder_method: dunder::dunder_method,
     reduce_method: pickling::reduce_method,
     regex_method: patterns::regex_method,

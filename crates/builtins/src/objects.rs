@@ -10,6 +10,8 @@ use translator::values::Special;
 use variables::iter_class::IterClass;
 use variables::{Body, IterBody, Origin, Var};
 
+use crate::exceptions;
+
 pub(crate) const RULES: RuleList = &[
     (
         "builtins",
@@ -312,7 +314,7 @@ fn exception(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     if let Some(exc) = tx.st.frame.handling.last() {
         return value(exc.clone());
     }
-    value(tx.exception_of_callers()?)
+    value(exceptions::of_callers(tx)?)
 }
 
 fn exc_info(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {

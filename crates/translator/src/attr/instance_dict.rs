@@ -96,12 +96,7 @@ impl Tx<'_> {
     }
 
     /// Writes or deletes an item of the instance dict. The caller has looked at the class.
-    pub(crate) fn write_dict_attr(
-        &mut self,
-        id: ObjId,
-        name: &Arc<str>,
-        value: Option<Var>,
-    ) -> R<()> {
+    pub fn write_dict_attr(&mut self, id: ObjId, name: &Arc<str>, value: Option<Var>) -> R<()> {
         let Some(dict) = self.obj(id).dict else {
             self.st.effects.write_attr(id, name, value);
             return Ok(());

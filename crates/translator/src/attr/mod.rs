@@ -4,7 +4,6 @@
 //! attributes of functions, classes, modules (the Python kind) and `super` objects.
 //! Does not live here: attributes of tensors (`torch_ops`) and of `nn.Module`s (`module_attr`).
 
-mod exceptions;
 mod existing;
 mod held;
 pub(crate) mod instance_dict;

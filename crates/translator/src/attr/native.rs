@@ -163,7 +163,7 @@ impl<'py> Tx<'py> {
     /// Attributes that C gives to objects made while translating.
     pub(crate) fn new_object_c_attr(&mut self, id: ObjId, class: &Obj, name: &Arc<str>) -> R<Flow> {
         if self.is_subtype(class, &self.known.base_exception) {
-            return self.exception_field(id, class, name).map(Flow::Value);
+            return (self.rules.builtins.exception_field)(self, id, name).map(Flow::Value);
         }
         match (&**name, &self.obj(id).body) {
             ("maxlen", Body::Deque(_, maxlen)) => {

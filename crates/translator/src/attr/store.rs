@@ -338,7 +338,7 @@ impl<'py> Tx<'py> {
             }
             ("args", Some(v)) => {
                 matches!(self.realize(v)?, Var::Tuple(t) if t.class.is_none())
-                    && !self.keeps_fields_beside_args(class)?
+                    && !(self.rules.builtins.keeps_fields)(self, class)?
             }
             ("__suppress_context__", Some(Var::Const(v))) => {
                 v.bind(self.py).is_exact_instance_of::<PyBool>()

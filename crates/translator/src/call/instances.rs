@@ -148,7 +148,7 @@ impl<'py> Tx<'py> {
                 true => Args::pos(args.pos.clone()),
                 false => args.clone(),
             };
-            self.plain_exception(&cls, &given, false)?;
+            (self.rules.builtins.exception_of)(self, &cls, &given)?;
             let id = self.new_object(cls, Body::Plain);
             let tuple = Var::tuple(args.pos.clone());
             self.st

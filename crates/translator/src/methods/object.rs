@@ -1,7 +1,6 @@
 //! Methods of functions, exceptions, partial objects, classes and other existing objects.
 
 use std::rc::Rc;
-use std::sync::Arc;
 
 use guards::{GuardKind, SourceId};
 use pyo3::prelude::*;
@@ -22,55 +21,10 @@ impl Tx<'_> {
         if class.is(&self.known.asks_no_class) {
             return (self.rules.torch.ask_no_class)(self, &recv, name);
         }
-        if self.is_subtype(&class, &self.known.base_exception.clone()) {
-            match name {
-                "__init__" => {
-                    self.plain_exception(&class, &args, true)?;
-                    let args = Var::tuple(args.pos);
-                    self.st
-                        .effects
-                        .write_attr(id, &Arc::from("args"), Some(args));
-                    return Ok(Some(Flow::Value(self.none())));
-                }
-                "with_traceback" => {
-                    let traceback = self.one("with_traceback", args)?;
-                    // One that was never raised has none to lose.
-                    let raised = !self.obj(id).is_new() || self.st.caught.contains(&id);
-                    if raised || !self.realize(&traceback)?.is_none(self.py) {
-                        return Err(Stop::unsupported("giving a traceback to an exception"));
-                    }
-                    return Ok(Some(Flow::Value(recv)));
-                }
-                "add_note" => {
-                    let note = self.one("add_note", args)?;
-                    let notes: Arc<str> = "__notes__".into();
-                    let old = match self.instance_dict_attr(&recv, &notes)? {
-                        Some(old) => Some(self.realize(&old)?),
-                        None => None,
-                    };
-                    let text = self.known.str_.clone();
-                    let list = self.known.list.clone();
-                    let fits = self.type_of(&note)?.is(&text)
-                        && match &old {
-                            Some(old) => self.type_of(old)?.is(&list),
-                            None => true,
-                        };
-                    if !fits {
-                        return Err(Stop::unsupported(
-                            "add_note without a text, or notes in no list",
-                        ));
-                    }
-                    match old {
-                        Some(list) => self.list_append(&list, note)?,
-                        None => {
-                            let list = self.new_list([note]);
-                            self.write_dict_attr(id, &notes, Some(list))?;
-                        }
-                    }
-                    return Ok(Some(Flow::Value(self.none())));
-                }
-                _ => {}
-            }
+        if self.is_subtype(&class, &self.known.base_exception)
+            && let Some(flow) = (self.rules.builtins.exception_method)(self, id, name, &args)?
+        {
+            return Ok(Some(flow));
         }
         if let Origin::Source { obj, source } = self.obj(id).origin.clone()
             && is_regex_method(class.bind(self.py).cast().map_err(PyErr::from)?, name)?

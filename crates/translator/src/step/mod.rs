@@ -17,6 +17,7 @@ mod jumps;
 mod missing;
 mod operators;
 mod patterns;
+mod raised;
 mod run;
 mod stack;
 
