@@ -83,9 +83,8 @@ pub(crate) fn method(tx: &mut Tx<'_>, id: ObjId, name: &str, args: &Args) -> Giv
         }
         "with_traceback" => {
             let traceback = tx.one("with_traceback", args.clone())?;
-            // One that was never raised has none to lose.
-            let raised = !tx.obj(id).is_new() || tx.st.caught.contains(&id);
-            if raised || !tx.realize(&traceback)?.is_none(tx.py) {
+            let traceback = tx.realize(&traceback)?;
+            if !tx.takes_traceback(id, Some(&traceback)) {
                 return Err(Stop::unsupported("giving a traceback to an exception"));
             }
             value(Var::Obj(id))

@@ -124,6 +124,20 @@ def never_raised():
     return error.__context__, error.__traceback__
 
 
+def without_a_traceback():
+    try:
+        raise ValueError("a")
+    except ValueError as error:
+        kept = error.__traceback__
+        found = [error.with_traceback(None) is error, error.__traceback__]
+        found.append(error.with_traceback(kept).__traceback__ is kept)
+        try:
+            raise error.with_traceback(None)
+        except ValueError as again:
+            found.append(again.__traceback__ is None)
+    return found
+
+
 def fn(x):
     found = [
         in_handler(),
@@ -141,7 +155,7 @@ def fn(x):
     except ValueError as error:
         has = error.__traceback__ is not None
         same = error.__traceback__ is error.__traceback__
-    return x + 1, found, has, same
+    return x + 1, found, has, same, without_a_traceback()
 
 
 def inputs():

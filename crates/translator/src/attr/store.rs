@@ -262,7 +262,7 @@ impl<'py> Tx<'py> {
                     return Err(Stop::unsupported(format!("assigning {name}")));
                 }
                 Descriptor::Member | Descriptor::GetSet => {
-                    if &**name == "__traceback__" && self.is_own_traceback(id, value.as_ref()) {
+                    if &**name == "__traceback__" && self.takes_traceback(id, value.as_ref()) {
                         return Ok(done);
                     }
                     self.writable(&d, class, name, value.as_ref())?;
@@ -315,12 +315,23 @@ impl<'py> Tx<'py> {
         Ok(done)
     }
 
-    /// Whether an exception that was raised while tracing is given back the traceback of one such, as `contextlib` does:
-    /// nothing is known of the two, and who looks at one breaks the graph.
-    pub(crate) fn is_own_traceback(&self, id: ObjId, value: Option<&Var>) -> bool {
+    /// Gives an exception made while tracing a traceback of such a one, as `contextlib` does, or none: whether it is that.
+    /// One that was raised and leaves is raised in plain Python again, with all that becomes of it.
+    pub fn takes_traceback(&mut self, id: ObjId, value: Option<&Var>) -> bool {
         let is_new = |id: ObjId| self.obj(id).is_new();
         let is_traceback = |id: ObjId| self.obj(id).class.is(&self.known.traceback);
-        is_new(id) && matches!(value, Some(Var::Obj(v)) if is_new(*v) && is_traceback(*v))
+        let known = match value {
+            Some(Var::Obj(v)) => is_new(*v) && is_traceback(*v),
+            Some(none) => none.is_none(self.py),
+            None => false,
+        };
+        // One that was never raised has nothing to lose, and nothing that is given to it may be lost.
+        let raised = self.st.caught.contains(&id);
+        let fits = known && is_new(id) && (raised || !matches!(value, Some(Var::Obj(_))));
+        if let (true, Some(value)) = (fits && raised, value) {
+            self.st.tracebacks.insert(id, value.clone());
+        }
+        fits
     }
 
     /// A C-level attribute checks what it is given; a slot of a Python class takes anything.

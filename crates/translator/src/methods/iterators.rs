@@ -110,8 +110,8 @@ impl Tx<'_> {
                     // `contextlib` hands on what a `with` statement gave it.
                     [class, exception @ Var::Obj(id), traceback]
                         if self.version().throws_in_parts()
-                            && self.is_own_traceback(*id, Some(traceback))
-                            && self.real(class).is_some_and(|c| c.is(&self.obj(*id).class)) =>
+                            && self.real(class).is_some_and(|c| c.is(&self.obj(*id).class))
+                            && self.takes_traceback(*id, Some(traceback)) =>
                     {
                         exception.clone()
                     }
