@@ -187,7 +187,9 @@ OPTIONS: dict[str, dict[str, Option]] = {
         "enable_cpp_guard_manager": _DEAD,
         "enable_cpp_symbolic_shape_guards": _GUARDS,
         "enable_trace_contextlib": _always(True, "context managers of contextlib are followed"),
-        "enable_trace_unittest": _always(True, "every function in Python is followed"),
+        "enable_trace_unittest": Option(
+            "functions of unittest run between two graphs", always=(False,)
+        ),
         "enable_trace_load_build_class": Option(
             "a class statement runs between two graphs", always=(False,)
         ),

@@ -209,6 +209,13 @@ pub fn hash_of(tx: &mut Tx<'_>, v: &Var) -> R<Var> {
         let o = p.obj.clone();
         return real_hash(tx, o);
     }
+    let plain = match &v {
+        Var::Tuple(t) if t.class.is_some() => Some(Var::tuple(t.items.clone())),
+        _ => tx.plain_value(&v),
+    };
+    if let Some(plain) = plain {
+        return hash_of(tx, &plain);
+    }
     tx.key(&v)?;
     Err(Stop::brk(
         format!("hash() of {}", tx.describe(&v)),

@@ -58,6 +58,11 @@ pub fn format_value(
             if empty {
                 return str_of(tx, &v);
             }
+            if let Some(plain) = tx.plain_value(&v)
+                && tx.base_has(&v, "__format__")?
+            {
+                return format_value(tx, &plain, None, Some(&spec));
+            }
             if let (Var::Py(p), Some(s)) = (&v, tx.as_const(&spec)?) {
                 // A C class's own format, as a number's, on a mix-in enum member.
                 let (o, object) = (
@@ -261,6 +266,11 @@ pub fn str_of(tx: &mut Tx<'_>, v: &Var) -> R<Var> {
     if let Some(text) = exception_text(tx, &v)? {
         return Ok(text);
     }
+    if let Some(plain) = tx.plain_value(&v)
+        && tx.base_has(&v, "__str__")?
+    {
+        return str_of(tx, &plain);
+    }
     // `type.__str__` and other C classes that have a text apart from their `repr`.
     if let Var::Py(p) = &v {
         let class = p.obj.bind(tx.py).get_type();
@@ -296,6 +306,9 @@ pub fn repr_of(tx: &mut Tx<'_>, v: &Var) -> R<Var> {
         // `collections.namedtuple` writes its `__repr__` in Python over a tuple's items.
         let r = tx.special_sync(&v, "__repr__", vec![])?;
         return checked_text(tx, &v, r, "__repr__");
+    }
+    if let Some(plain) = tx.plain_value(&v) {
+        return repr_of(tx, &plain);
     }
     tx.inside(|tx| builtin_repr(tx, &v))
 }
@@ -370,9 +383,9 @@ pub(crate) fn builtin_repr(tx: &mut Tx<'_>, v: &Var) -> R<Var> {
         Var::Tuple(t) => {
             let (open, close) = match &t.class {
                 Some(c) if c.is(&tx.known.size) => ("torch.Size([", "])"),
-                Some(_) => return Err(tx.no_text(v)),
-                None if t.items.len() == 1 => ("(", ",)"),
-                None => ("(", ")"),
+                Some(c) if !has_tuples_repr(tx, c)? => return Err(tx.no_text(v)),
+                _ if t.items.len() == 1 => ("(", ",)"),
+                _ => ("(", ")"),
             };
             shown(tx, open, &t.items.clone(), close)
         }
@@ -515,6 +528,12 @@ fn checked_text(tx: &mut Tx<'_>, v: &Var, r: Var, name: &str) -> R<Var> {
         return Ok(r);
     }
     Err(tx.wrong_result(v, name, &r)?)
+}
+
+/// Whether the text of a class that derives from `tuple` is that of its items.
+fn has_tuples_repr(tx: &Tx<'_>, class: &variables::Obj) -> R<bool> {
+    let theirs = class.bind(tx.py).getattr("__repr__")?;
+    Ok(theirs.is(&tx.known.tuple.bind(tx.py).getattr("__repr__")?))
 }
 
 /// The arguments of an exception made while translating.

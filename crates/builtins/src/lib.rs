@@ -33,6 +33,7 @@ mod format;
 mod functools;
 mod heapq;
 mod inspection;
+mod instances;
 mod iterators;
 mod itertools;
 mod itertools_next;
@@ -66,9 +67,9 @@ mod tests;
 use pyo3::prelude::*;
 use pyo3::types::{PyTuple, PyType};
 use translator::rules::{Builtins, FoundRules, Given, RuleList, value};
-use translator::stop::Stop;
-use translator::tx::{Args, Flow, Tx};
-use variables::{Obj, Var};
+
+use translator::tx::{Args, Tx};
+use variables::Obj;
 
 /// Rules by callable, one list a file.
 pub const LISTED: &[RuleList] = &[
@@ -103,9 +104,10 @@ pub const ASKED: Builtins = Builtins {
     set_method: sets::set_method,
     tuple_method: tuples::tuple_method,
     slice_method: tuples::slice_method,
+    allocate: instances::allocate,
+    construct: instances::construct,
     exception_method: exceptions::method,
     exception_field: exceptions::field,
-    exception_of: exceptions::made_of,
     keeps_fields: exceptions::keeps_fields,
     dunder_method: dunder::dunder_method,
     reduce_method: pickling::reduce_method,
@@ -169,7 +171,7 @@ fn class_call<'py>(
             let Some(target) = tx.realize(&target)?.as_obj().cloned() else {
                 return Ok(None);
             };
-            new_instance(
+            instances::new_instance(
                 tx,
                 &cls,
                 target.bind(py).cast::<PyType>().map_err(PyErr::from)?,
@@ -211,59 +213,6 @@ fn class_call<'py>(
         "__init_subclass__" | "__subclasshook__" if cls.is(&tx.known.object) => value(tx.none()),
         _ => Ok(None),
     }
-}
-
-/// `base.__new__(target, ...)` for a builtin `base`.
-fn new_instance<'py>(
-    tx: &mut Tx<'py>,
-    base: &Obj,
-    target: &Bound<'py, PyType>,
-    args: Args,
-) -> Given {
-    let k = tx.known.clone();
-    if base.is(&k.tuple) {
-        let items = match args.pos.first() {
-            Some(v) => tx.iterate(v)?,
-            None => Vec::new(),
-        };
-        let class = target.clone().into_any().unbind();
-        let class = (!class.is(&k.tuple)).then_some(class);
-        return value(Var::Tuple(std::rc::Rc::new(variables::TupleVar {
-            items,
-            class,
-            origin: None,
-        })));
-    }
-    let same = target.is(base.bind(tx.py));
-    if same && tx.is_builtin_container(base) {
-        // `dict.__new__(dict, ...)` makes an empty one; `frozenset.__new__` fills it.
-        let args = if base.is(&k.frozenset) {
-            args
-        } else {
-            Args::default()
-        };
-        return tx.call_builtin(base, args);
-    }
-    if same && tx.known.is_const_type(base.bind(tx.py)) {
-        return tx.call_builtin(base, args);
-    }
-    if target.is_subclass(k.frozenset.bind(tx.py))? {
-        return Err(Stop::unsupported("an instance of a frozenset subclass"));
-    }
-    if base.is(&k.object) && !tx.is_plain_layout(target)? {
-        // `object.__new__` refuses a class that needs an allocator of its own.
-        return Ok(None);
-    }
-    if base.is(&k.object) && !(args.pos.is_empty() && args.kw.is_empty()) {
-        // Only for a class with an `__init__` of its own that takes them.
-        let object = k.object.bind(tx.py);
-        let is_objects =
-            |name: &str| -> PyResult<bool> { Ok(target.getattr(name)?.is(&object.getattr(name)?)) };
-        if !is_objects("__new__")? || is_objects("__init__")? {
-            return Ok(None);
-        }
-    }
-    Ok(tx.allocate(target, &args)?.map(Flow::Value))
 }
 
 /// Callables that are instances of small C classes: `operator.itemgetter(...)`,

@@ -293,6 +293,9 @@ fn divmod(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
             }
         }
     }
+    if let Some((x, y)) = tx.plain_values(&x, &y) {
+        return divmod(tx, name, Args::pos(vec![x, y]));
+    }
     if matches!(x, Var::Tensor(_)) || matches!(y, Var::Tensor(_)) {
         return Err(Stop::unsupported("divmod() of a tensor"));
     }

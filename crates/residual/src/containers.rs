@@ -328,6 +328,15 @@ impl Emitter<'_, '_> {
                 self.asm.callee(&class);
                 self.asm.call(0);
             }
+            Body::Value(plain) => {
+                let base = self.static_base(&class)?;
+                let new = base.bind(py).getattr("__new__")?.unbind();
+                let plain = plain.clone();
+                self.asm.callee(&new);
+                self.load_obj(&class)?;
+                self.asm.load_const(&plain);
+                self.asm.call(2);
+            }
             Body::Cell(_) => {
                 self.asm.callee(&known.cell);
                 self.asm.call(0);

@@ -158,7 +158,7 @@ impl Tx<'_> {
         if known.tensor_types.contains(&(ty.as_ptr() as usize)) {
             return self.build_tensor(obj, source);
         }
-        if is(&known.tuple) || is(&known.size) || is_namedtuple(b) {
+        if is(&known.tuple) || is(&known.size) || is_namedtuple(b) || is_plain_tuple(b)? {
             return self.build_tuple(obj, source);
         }
         if is(&known.list) || is(&known.deque) {
@@ -269,6 +269,8 @@ impl Tx<'_> {
         } else if let Ok(l) = b.cast::<PyList>() {
             self.guard(source, GuardKind::SequenceLength { len: l.len() });
             Body::List(self.list_items(obj, source, l.len())?)
+        } else if let Some(body) = self.existing_value(b, source)? {
+            body
         } else {
             Body::Plain
         };
@@ -705,6 +707,20 @@ pub fn is_namedtuple(b: &Bound<'_, PyAny>) -> bool {
     b.cast::<PyTuple>().is_ok()
         && (b.get_type().hasattr("_fields").unwrap_or(false)
             || b.get_type().hasattr("n_sequence_fields").unwrap_or(false))
+}
+
+/// Whether an object is an instance of a program's subclass of `tuple`, and has its items alone.
+fn is_plain_tuple(b: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let class = b.get_type();
+    if b.cast::<PyTuple>().is_err() || !crate::attr::is_heap_type(&class) {
+        return Ok(false);
+    }
+    if class.getattr("__dictoffset__")?.extract::<isize>()? == 0 {
+        return Ok(true);
+    }
+    let object = b.py().get_type::<PyAny>();
+    let attributes = object.call_method1("__getattribute__", (b, "__dict__"))?;
+    Ok(attributes.is_empty()?)
 }
 
 fn is_builtin_iterator(b: &Bound<'_, PyAny>) -> bool {

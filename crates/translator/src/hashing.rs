@@ -96,6 +96,12 @@ impl Tx<'_> {
                 return Ok(key);
             }
             let class = state.class.clone();
+            if let Some(plain) = self.plain_value(&var)
+                && self.class_special(&class, "__hash__")? == Special::Builtin
+                && self.class_special(&class, "__eq__")? == Special::Builtin
+            {
+                return self.key_by(&plain, may_run);
+            }
             if self.is_unhashable(*id, &class)? {
                 let name = self.class_name(&class);
                 return Err(self.raise("TypeError", &format!("unhashable type: '{name}'")));

@@ -71,12 +71,14 @@ pub struct Builtins {
     pub tuple_method: fn(&mut Tx<'_>, &TupleVar, &str, Args) -> Given,
     /// a method, by name, of a slice
     pub slice_method: fn(&mut Tx<'_>, &[Var; 3], &str, Args) -> Given,
+    /// `object.__new__` of a class, and that of the builtin classes that programs derive from; `None` for others
+    pub allocate: for<'py> fn(&mut Tx<'py>, &Bound<'py, PyType>, &Args) -> R<Option<Var>>,
+    /// a call of a class that has a layout of its own
+    pub construct: for<'py> fn(&mut Tx<'py>, &Bound<'py, PyType>, Args) -> R<Flow>,
     /// a method, by name, of an exception made while tracing
     pub exception_method: fn(&mut Tx<'_>, ObjId, &str, &Args) -> Given,
     /// a field, by name, that C has in an exception made while tracing
     pub exception_field: fn(&mut Tx<'_>, ObjId, &Arc<str>) -> R<Var>,
-    /// breaks where the constructor of a class of exceptions does more than keep these arguments
-    pub exception_of: fn(&mut Tx<'_>, &Obj, &Args) -> R<()>,
     /// whether an exception of this class has fields that stay when its arguments are written
     pub keeps_fields: fn(&Tx<'_>, &Obj) -> R<bool>,
     /// a special method, by name, of a value: the builtin class's own

@@ -382,6 +382,12 @@ impl<'py> Tx<'py> {
         Ok(match self.realize(var)? {
             Var::Const(o) => Some(o),
             Var::Py(p) => Some(p.obj.clone()),
+            Var::Obj(id) => match &self.obj(id).body {
+                Body::Value(plain) if self.is_plainly_its_value(&self.obj(id).class)? => {
+                    Some(plain.clone())
+                }
+                _ => None,
+            },
             Var::Tuple(t)
                 if t.class.is_none()
                     || t.class.as_ref().is_some_and(|c| c.is(&self.known.size)) =>

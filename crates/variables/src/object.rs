@@ -45,6 +45,9 @@ pub enum Body {
     Dict(OrderedMap),
     /// `set` (values are ignored)
     Set(OrderedMap),
+    /// an instance of a class that derives from `int`, `float`, `str` or `bytes`: the constant that it is to the
+    /// functions of that class
+    Value(Obj),
     /// a closure cell
     Cell(Option<Var>),
     /// an iterator

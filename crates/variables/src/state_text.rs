@@ -198,6 +198,7 @@ impl Writer<'_, '_> {
                 let items: Vec<_> = items.iter().map(|(key, _)| self.value(key, 1)).collect();
                 format!("{{{}}}", items.join(", "))
             }
+            Body::Value(plain) => self.value(&Var::Const(plain.clone()), 1),
             Body::Cell(Some(value)) => self.value(value, 1),
             Body::Cell(None) => "empty".into(),
             Body::Iter(iterator) => self.iterator(iterator),

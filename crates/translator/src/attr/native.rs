@@ -186,6 +186,10 @@ impl<'py> Tx<'py> {
                     }
                 }
             }
+            (_, Body::Value(plain)) => {
+                let field = plain.bind(self.py).getattr(&**name)?;
+                self.from_const(field).map(Flow::Value)
+            }
             ("cell_contents", Body::Cell(v)) => match v.clone() {
                 Some(v) => Ok(Flow::Value(v)),
                 None => Err(self.raise("ValueError", "Cell is empty")),

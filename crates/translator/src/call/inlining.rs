@@ -336,6 +336,9 @@ impl<'py> Tx<'py> {
                 Var::Const(o) if o.bind(self.py).is_instance_of::<pyo3::types::PyString>() => {
                     out.push((Arc::from(o.extract::<String>(self.py)?), v.clone()));
                 }
+                k if self.plain_text(k).is_some() => {
+                    return Err(Stop::unsupported("a keyword of a class derived from str"));
+                }
                 _ => return Err(self.raise("TypeError", "keywords must be strings")),
             }
         }

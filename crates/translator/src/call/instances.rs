@@ -1,4 +1,4 @@
-//! Construction of instances, and `super`.
+//! Calls of classes, and `super`. Does not live here: what `__new__` of C classes makes (the crate `builtins`).
 
 use super::Constants;
 use crate::attr::is_heap_type;
@@ -7,7 +7,7 @@ use crate::state::OnReturn;
 use crate::stop::{R, Stop};
 use crate::tx::{Args, Flow, Tx};
 use pyo3::prelude::*;
-use pyo3::types::{PyInt, PyTuple, PyType};
+use pyo3::types::PyType;
 use std::rc::Rc;
 use std::sync::Arc;
 use variables::{Body, Obj, SuperVar, Var};
@@ -83,9 +83,9 @@ impl<'py> Tx<'py> {
             }
             made
         } else {
-            match self.allocate(class, &args)? {
+            match (self.rules.builtins.allocate)(self, class, &args)? {
                 Some(v) => v,
-                None => return self.construct_builtin_like(class, args),
+                None => return (self.rules.builtins.construct)(self, class, args),
             }
         };
         if is_function(&init) {
@@ -101,8 +101,7 @@ impl<'py> Tx<'py> {
         {
             return Err(Stop::unsupported("an __init__ that is no function"));
         }
-        let is_container =
-            matches!(&instance, Var::Obj(id) if !matches!(self.obj(*id).body, Body::Plain));
+        let is_container = matches!(&instance, Var::Obj(id) if !matches!(self.obj(*id).body, Body::Plain | Body::Value(_)));
         let takes_any = class.is_subclass(k.base_exception.bind(py))?;
         if is_container {
             self.call_method_of(&instance, &Arc::from("__init__"), args)?;
@@ -116,59 +115,6 @@ impl<'py> Tx<'py> {
             }
         }
         Ok(Flow::Value(instance))
-    }
-
-    /// `object.__new__`, and the allocation of subclasses of builtin containers and exceptions.
-    /// `None` for other C base classes.
-    pub fn allocate(&mut self, class: &Bound<'py, PyType>, args: &Args) -> R<Option<Var>> {
-        let py = self.py;
-        let k = self.known.clone();
-        let cls = class.clone().into_any().unbind();
-        if self.class_lookup(&cls, "__del__")?.is_some() {
-            return Err(Stop::brk(
-                format!(
-                    "Instance of {}, which has a finalizer",
-                    self.class_name(&cls)
-                ),
-                "`__del__` runs when the last reference goes, which is known in eager mode only.",
-                "Make the object outside of the compiled function.",
-            ));
-        }
-        let sub = |o: &Obj| class.is_subclass(o.bind(py)).unwrap_or(false);
-        let body = if sub(&k.list) {
-            Body::List(im::Vector::new())
-        } else if sub(&k.dict) {
-            Body::Dict(variables::OrderedMap::default())
-        } else if sub(&k.set) {
-            Body::Set(variables::OrderedMap::default())
-        } else if sub(&k.base_exception) {
-            let init = type_lookup(class, "__init__");
-            let in_python = init.is_some_and(|i| i.bind(py).get_type().is(k.function.bind(py)));
-            let given = match in_python {
-                true => Args::pos(args.pos.clone()),
-                false => args.clone(),
-            };
-            (self.rules.builtins.exception_of)(self, &cls, &given)?;
-            let id = self.new_object(cls, Body::Plain);
-            let tuple = Var::tuple(args.pos.clone());
-            self.st
-                .effects
-                .write_attr(id, &Arc::from("args"), Some(tuple));
-            return Ok(Some(Var::Obj(id)));
-        } else if self.is_plain_layout(class)? {
-            if class.hasattr("__abstractmethods__")?
-                && class.getattr("__abstractmethods__")?.len().unwrap_or(0) > 0
-            {
-                // Nothing is made: `object.__new__` refuses, with the names of what is missing.
-                self.class_lookup(&cls, "__abstractmethods__")?;
-                let new = k.object.bind(py).getattr("__new__")?;
-                return self.fold(|_| new.call1((class,))).map(Some);
-            }
-            Body::Plain
-        } else {
-            return Ok(None);
-        };
-        Ok(Some(Var::Obj(self.new_object(cls, body))))
     }
 
     /// Whether instances of a class are laid out like `object` (dict, weakrefs and slots aside).
@@ -202,82 +148,6 @@ impl<'py> Tx<'py> {
             }
         }
         Ok(true)
-    }
-
-    /// Classes with a C layout of their own (named tuples, str subclasses, C extension types).
-    pub(crate) fn construct_builtin_like(
-        &mut self,
-        class: &Bound<'py, PyType>,
-        args: Args,
-    ) -> R<Flow> {
-        if class.is_subclass(self.known.tuple.bind(self.py))?
-            && class.hasattr("n_sequence_fields")?
-        {
-            // More items than that, and a dictionary, fill fields that are no items; fewer raise.
-            let length: usize = class.getattr("n_sequence_fields")?.extract()?;
-            if let ([first], []) = (&args.pos[..], &args.kw[..]) {
-                let items = self.iterate(&first.clone())?;
-                if items.len() == length {
-                    let class = Some(class.clone().into_any().unbind());
-                    return Ok(Flow::Value(Var::Tuple(Rc::new(variables::TupleVar {
-                        items,
-                        class,
-                        origin: None,
-                    }))));
-                }
-            }
-            return Err(self.skipped(class.as_any()));
-        }
-        if class.is(self.known.size.bind(self.py)) {
-            let mut items = match (&args.pos[..], &args.kw[..]) {
-                ([], []) => Vec::new(),
-                ([sizes], []) => self.iterate(sizes)?,
-                _ => return Err(self.skipped(class.as_any())),
-            };
-            for item in &mut items {
-                *item = self.look(item)?;
-                let is_int = match &*item {
-                    Var::Const(o) => o.bind(self.py).is_exact_instance_of::<PyInt>(),
-                    item => matches!(item, Var::Int(_)),
-                };
-                if !is_int {
-                    return Err(self.skipped(class.as_any()));
-                }
-            }
-            let class = Some(class.clone().into_any().unbind());
-            return Ok(Flow::Value(Var::Tuple(Rc::new(variables::TupleVar {
-                items,
-                class,
-                origin: None,
-            }))));
-        }
-        if let Some(flow) = self.const_type_call(class, &args)? {
-            return Ok(flow);
-        }
-        Err(self.skipped(class.as_any()))
-    }
-
-    /// `torch.device(...)`, `torch.Size(...)`, `torch.finfo(...)` and the like, of constants.
-    pub(crate) fn const_type_call(
-        &mut self,
-        class: &Bound<'py, PyType>,
-        args: &Args,
-    ) -> R<Option<Flow>> {
-        // Limits of a dtype: immutable, and equal where the dtype is.
-        let limits = class.name().is_ok_and(|n| n == "finfo" || n == "iinfo")
-            && class.module().is_ok_and(|m| m == "torch");
-        if !limits && !self.known.is_const_type(class.as_any()) {
-            return Ok(None);
-        }
-        match self.constants(args)? {
-            Some((pos, kw)) => {
-                let class = class.clone();
-                let py = self.py;
-                self.fold(|_| class.call(PyTuple::new(py, pos)?, kw.as_ref()))
-                    .map(|v| Some(Flow::Value(v)))
-            }
-            None => Ok(None),
-        }
     }
 
     /// The arguments as real objects, if all of them are constants.

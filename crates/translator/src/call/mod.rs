@@ -565,6 +565,9 @@ impl<'py> Tx<'py> {
                 Ok(Arc::from(o.extract::<String>(self.py)?))
             }
             other => {
+                if let Some(text) = self.plain_text(&other) {
+                    return self.attr_name(&Var::Const(text));
+                }
                 let name = self.type_name(&other)?;
                 Err(self.raise(
                     "TypeError",

@@ -75,6 +75,13 @@ impl Tx<'_> {
             }
             return self.call_builtin_method(&mapping, name, args);
         }
+        // `str.format` gives a text without fields back as it is.
+        if let Some(plain) = self.plain_value(&recv)
+            && self.base_has(&recv, name)?
+            && &**name != "format"
+        {
+            return self.call_builtin_method(&plain, name, args);
+        }
         self.no_wrong_arity(&recv, name, &args)?;
         let given = match &recv {
             // Only `object`'s own constructor is called on what has no other.
@@ -114,7 +121,9 @@ impl Tx<'_> {
                     | Body::DataPointer(_)
                     | Body::RaggedSize(..)
                     | Body::MappingProxy(_) => None,
-                    Body::Plain | Body::Cell(_) => self.plain_method(id, name, args.clone())?,
+                    Body::Plain | Body::Cell(_) | Body::Value(_) => {
+                        self.plain_method(id, name, args.clone())?
+                    }
                 }
             }
             Var::Func(_) | Var::Method(_) | Var::BuiltinMethod(_) => {

@@ -166,6 +166,7 @@ impl<'py> Tx<'py> {
                     self.guard(source, GuardKind::IdMatch { obj: pinned });
                     self.constant_arg(obj.bind(self.py))
                 }
+                Body::Value(plain) => return self.node_arg(&Var::Const(plain.clone())),
                 _ => return Err(self.no_graph_argument(&var)),
             },
             Var::Py(p) if self.is_legacy_type(p.obj.bind(self.py))? => {

@@ -133,6 +133,12 @@ impl Tx<'_> {
         let (class_a, class_b) = (self.type_of(&a)?, self.type_of(&b)?);
         let same = class_a.is(&class_b);
         let right_user = !same && self.special(&b, names.reflected)?.is_user();
+        if !left_user
+            && !right_user
+            && let Some((a, b)) = self.plain_values(&a, &b)
+        {
+            return self.binary(op, inplace, &a, &b);
+        }
         // C asks both operands as numbers first, and those in Python are numbers to it.
         let last = (left_user || right_user) && self.is_of_sequences(op, &a, &b);
         let inplace_user = inplace && self.special(&a, names.inplace)?.is_user();
@@ -332,6 +338,7 @@ impl Tx<'_> {
         }
         match self.special(&a, name)? {
             Special::User => self.special_flow(&a, name, vec![]),
+            Special::Builtin if let Some(plain) = self.plain_value(&a) => self.unary(op, &plain),
             Special::Builtin => match a.as_obj().cloned() {
                 // Python warns, on each call.
                 Some(o) if op == UnaryOp::Invert && o.bind(self.py).is_instance_of::<PyBool>() => {

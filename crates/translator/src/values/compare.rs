@@ -214,6 +214,10 @@ impl Tx<'_> {
             let flow = self.compare(op, &mapping, b)?;
             return self.finish_flow(flow).map(Some);
         }
+        if let Some((a, b)) = self.plain_values(a, b) {
+            let flow = self.compare(op, &a, &b)?;
+            return self.finish_flow(flow).map(Some);
+        }
         self.no_broadcast(a, symbol(op), b)?;
         match (a, b) {
             (Var::Tuple(x), Var::Tuple(y)) => {
@@ -612,6 +616,7 @@ impl Tx<'_> {
                     }
                 }
             }
+            Body::Value(plain) => self.contains(&Var::Const(plain), item),
             _ => Err(Stop::unsupported(format!(
                 "membership in {}",
                 self.describe(c)

@@ -42,6 +42,7 @@ impl Tx<'_> {
                     | Body::Address(_)
                     | Body::DataPointer(_)
                     | Body::RaggedSize(..)
+                    | Body::Value(_)
                     | Body::Cell(_) => {}
                     _ if self.is_builtin_container(&state.class) => return self.iter_body(*id),
                     Body::DictView(..) => return self.iter_body(*id),
@@ -128,6 +129,7 @@ impl Tx<'_> {
             Body::Dict(_) => return self.iter_dict(id, DictView::Keys),
             Body::DictView(d, view) => return self.iter_dict(*d, *view),
             Body::Iter(_) | Body::Generator(_) => return Ok(Var::Obj(id)),
+            Body::Value(plain) => return self.get_iter(&Var::Const(plain.clone())),
             Body::Plain
             | Body::Result(_)
             | Body::Array(_)

@@ -11,6 +11,7 @@ mod arith;
 mod build;
 pub(crate) mod compare;
 mod computed;
+mod derived;
 mod floats;
 mod identity;
 mod iter;

@@ -18,6 +18,9 @@ impl Tx<'_> {
     /// # Errors
     /// Whatever the operation raises; a break where it has no rule.
     pub fn builtin_binary(&mut self, op: BinaryOp, a: &Var, b: &Var) -> R<Option<Var>> {
+        if let Some((a, b)) = self.plain_values(a, b) {
+            return self.binary_sync(op, &a, &b).map(Some);
+        }
         self.no_broadcast(a, names(op).symbol, b)?;
         match op {
             BinaryOp::Add => {

@@ -65,8 +65,11 @@ impl Tx<'_> {
 
     /// What a text (or bytes) of a class of its own is for the methods that C gives it: the plain one.
     pub fn plain_text(&self, v: &Var) -> Option<Obj> {
-        let Var::Py(p) = v else { return None };
-        let b = p.obj.bind(self.py);
+        let plain = match v {
+            Var::Py(p) => p.obj.clone(),
+            _ => self.plain_value(v)?.as_obj()?.clone(),
+        };
+        let b = plain.bind(self.py);
         if let Ok(text) = b.cast::<PyString>() {
             let text = text.to_str().ok()?;
             return Some(PyString::new(self.py, text).into_any().unbind());

@@ -263,6 +263,7 @@ impl Tx<'_> {
                 Ok(Flow::Value(v[i].clone()))
             }
             Body::Dict(d) => self.dict_item(id, &d, key),
+            Body::Value(plain) => self.getitem(&Var::Const(plain), key),
             _ => {
                 if self.array_id(&obj).is_some()
                     && let Some(flow) =

@@ -98,7 +98,10 @@ impl Tx<'_> {
     fn truth_of_real(&mut self, v: &Var) -> R<bool> {
         match v {
             Var::Py(p) => Ok(p.obj.bind(self.py).is_truthy()?),
-            _ => Err(Stop::unsupported(format!("truth of {}", self.describe(v)))),
+            _ => match self.plain_value(v) {
+                Some(plain) => self.truth(&plain),
+                None => Err(Stop::unsupported(format!("truth of {}", self.describe(v)))),
+            },
         }
     }
 
@@ -112,6 +115,7 @@ impl Tx<'_> {
             Var::Obj(id) => match &self.obj(id).body {
                 Body::DictView(d, _) => body_len(&self.obj(*d).body),
                 Body::MappingProxy(mapping) => return self.value_len(&mapping.clone()),
+                Body::Value(plain) => return self.value_len(&Var::Const(plain.clone())),
                 _ if self.array_id(&Var::Obj(id)).is_some() => {
                     return (self.rules.arrays.length)(self, id).map(Some);
                 }
@@ -187,21 +191,23 @@ impl Tx<'_> {
                     }
                 }
             }
-            Special::User | Special::Builtin => match v.as_obj() {
-                Some(o) => match self
-                    .known
-                    .operator
-                    .bind(self.py)
-                    .call_method1("index", (o,))
-                {
-                    Ok(i) => Ok(i.unbind()),
-                    Err(e) => Err(self.raise_pyerr(&e)),
-                },
-                None => Err(Stop::unsupported(format!(
-                    "the integer value of {}",
-                    self.describe(&v)
-                ))),
-            },
+            Special::User | Special::Builtin => {
+                match self.plain_value(&v).as_ref().unwrap_or(&v).as_obj() {
+                    Some(o) => match self
+                        .known
+                        .operator
+                        .bind(self.py)
+                        .call_method1("index", (o,))
+                    {
+                        Ok(i) => Ok(i.unbind()),
+                        Err(e) => Err(self.raise_pyerr(&e)),
+                    },
+                    None => Err(Stop::unsupported(format!(
+                        "the integer value of {}",
+                        self.describe(&v)
+                    ))),
+                }
+            }
             Special::Absent => {
                 let name = self.type_name(&v)?;
                 Err(self.raise(
