@@ -29,6 +29,7 @@ mod dicts;
 mod dunder;
 mod enums;
 mod exceptions;
+mod existing;
 mod format;
 mod functools;
 mod heapq;
@@ -106,6 +107,7 @@ pub const ASKED: Builtins = Builtins {
     slice_method: tuples::slice_method,
     allocate: instances::allocate,
     construct: instances::construct,
+    existing_method: existing::method,
     exception_method: exceptions::method,
     exception_field: exceptions::field,
     keeps_fields: exceptions::keeps_fields,

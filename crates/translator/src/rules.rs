@@ -75,6 +75,8 @@ pub struct Builtins {
     pub allocate: for<'py> fn(&mut Tx<'py>, &Bound<'py, PyType>, &Args) -> R<Option<Var>>,
     /// a call of a class that has a layout of its own
     pub construct: for<'py> fn(&mut Tx<'py>, &Bound<'py, PyType>, Args) -> R<Flow>,
+    /// a method, by name, that C gives to an object that exists: a class, a function, a descriptor
+    pub existing_method: fn(&mut Tx<'_>, &Var, &Obj, &str, Args) -> Given,
     /// a method, by name, of an exception made while tracing
     pub exception_method: fn(&mut Tx<'_>, ObjId, &str, &Args) -> Given,
     /// a field, by name, that C has in an exception made while tracing

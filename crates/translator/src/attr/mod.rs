@@ -12,6 +12,7 @@ mod special;
 mod store;
 
 pub(crate) use existing::{absent, absent_key};
+pub use native::named_tuple_field;
 
 use std::rc::Rc;
 use std::sync::Arc;

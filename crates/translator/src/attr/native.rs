@@ -273,7 +273,7 @@ impl<'py> Tx<'py> {
 }
 
 /// The index of the item that a descriptor of a named tuple gives; `None` for other objects.
-pub(crate) fn named_tuple_field(d: &Bound<'_, PyAny>) -> PyResult<Option<usize>> {
+pub fn named_tuple_field(d: &Bound<'_, PyAny>) -> PyResult<Option<usize>> {
     if d.get_type().name()? != "_tuplegetter" {
         return Ok(None);
     }

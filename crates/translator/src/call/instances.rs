@@ -42,7 +42,7 @@ impl<'py> Tx<'py> {
     }
 
     /// `type.__call__(cls, *args)`.
-    pub(crate) fn instantiate(&mut self, class: &Bound<'py, PyType>, args: Args) -> R<Flow> {
+    pub fn instantiate(&mut self, class: &Bound<'py, PyType>, args: Args) -> R<Flow> {
         let py = self.py;
         let k = self.known.clone();
         let cls = class.clone().into_any().unbind();

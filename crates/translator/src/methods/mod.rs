@@ -43,7 +43,7 @@ fn is_text_method(name: &str) -> bool {
 }
 
 /// Whether a method belongs to a regular expression or to a match, and reads nothing but text.
-pub(crate) fn is_regex_method(class: &Bound<'_, PyType>, name: &str) -> PyResult<bool> {
+pub fn is_regex_method(class: &Bound<'_, PyType>, name: &str) -> PyResult<bool> {
     let kind = class.name()?;
     Ok(match kind.to_str()? {
         "Pattern" => matches!(
@@ -136,7 +136,13 @@ impl Tx<'_> {
             }
             Var::Py(p) => match self.plain_text(&recv).filter(|_| is_text_method(name)) {
                 Some(text) => return self.call_builtin_method(&Var::Const(text), name, args),
-                None => self.existing_method(&recv, &p.obj.clone(), name, args.clone())?,
+                None => (self.rules.builtins.existing_method)(
+                    self,
+                    &recv,
+                    &p.obj.clone(),
+                    name,
+                    args.clone(),
+                )?,
             },
             _ => None,
         };

@@ -4,12 +4,11 @@ use std::rc::Rc;
 
 use guards::{GuardKind, SourceId};
 use pyo3::prelude::*;
-use pyo3::types::{PyTuple, PyType};
+use pyo3::types::PyTuple;
 use variables::{MethodVar, Obj, ObjId, Origin, Var};
 
 use super::is_regex_method;
-use crate::attr::native::named_tuple_field;
-use crate::raw::{derives_from, type_lookup};
+use crate::raw::type_lookup;
 use crate::stop::{R, Stop};
 use crate::tx::{Args, Flow, Tx};
 
@@ -110,12 +109,10 @@ impl Tx<'_> {
     }
 
     /// A method of a function.
-    pub(super) fn function_method(
-        &mut self,
-        recv: &Var,
-        name: &str,
-        args: Args,
-    ) -> R<Option<Flow>> {
+    ///
+    /// # Errors
+    /// Whatever the method raises.
+    pub fn function_method(&mut self, recv: &Var, name: &str, args: Args) -> R<Option<Flow>> {
         match name {
             "__call__" => self.call(recv, args).map(Some),
             "__get__" => {
@@ -134,171 +131,9 @@ impl Tx<'_> {
         }
     }
 
-    /// A method that C gives to an existing object: class, function, descriptor, mapping proxy.
-    pub(super) fn existing_method(
-        &mut self,
-        recv: &Var,
-        o: &variables::Obj,
-        name: &str,
-        args: Args,
-    ) -> R<Option<Flow>> {
-        let py = self.py;
-        let b = o.bind(py).clone();
-        let ty = b.get_type();
-        let k = self.known.clone();
-        if ty.is(k.function.bind(py)) {
-            return self.function_method(recv, name, args);
-        }
-        if name == "__getattribute__"
-            && derives_from(&b, k.module_type.bind(py))
-            && !ty.hasattr("__getattr__")?
-        {
-            let a = self.positional("__getattribute__", args, 1, 1)?;
-            let attr = self.attr_name(&a[0])?;
-            return self.getattr(recv, &attr).map(Some);
-        }
-        if is_regex_method(&ty, name)? {
-            return (self.rules.builtins.regex_method)(self, o, name, args);
-        }
-        if ty.is(k.property.bind(py)) && name == "__get__" {
-            let a = self.positional("__get__", args, 1, 2)?;
-            if a[0].is_none(py) {
-                return Ok(Some(Flow::Value(recv.clone())));
-            }
-            let get = self.from_const(b.getattr("fget")?)?;
-            return self.call(&get, Args::pos(vec![a[0].clone()])).map(Some);
-        }
-        if ty.is(k.staticmethod.bind(py)) || ty.is(k.classmethod.bind(py)) {
-            let func = Var::py(b.getattr("__func__")?.unbind());
-            return match name {
-                "__get__" if ty.is(k.staticmethod.bind(py)) => Ok(Some(Flow::Value(func))),
-                "__get__" => {
-                    let a = self.positional("__get__", args, 1, 2)?;
-                    let receiver = match a.get(1) {
-                        Some(c) if !c.is_none(py) => c.clone(),
-                        _ => Var::py(self.type_of(&a[0])?),
-                    };
-                    Ok(Some(Flow::Value(Var::Method(Rc::new(MethodVar {
-                        func,
-                        receiver,
-                    })))))
-                }
-                "__call__" => self.call(&func, args).map(Some),
-                _ => Ok(None),
-            };
-        }
-        if name == "__get__"
-            && matches!(
-                &*ty.name()?.to_cow()?,
-                "getset_descriptor" | "member_descriptor"
-            )
-        {
-            let a = self.positional("__get__", args, 1, 2)?;
-            let attr: String = b.getattr("__name__")?.extract()?;
-            let class = self.type_of(&a[0])?;
-            // Only where an attribute of that name comes to this very descriptor.
-            return match type_lookup(class.bind(py).cast().map_err(PyErr::from)?, &attr) {
-                Some(found) if found.is(&b) => self.getattr(&a[0], &attr.into()).map(Some),
-                _ => Ok(None),
-            };
-        }
-        if name == "__get__" && ty.name()? == "_lru_cache_wrapper" {
-            let a = self.positional("__get__", args, 1, 2)?;
-            return Ok(Some(Flow::Value(match a[0].is_none(py) {
-                true => recv.clone(),
-                false => Var::Method(Rc::new(MethodVar {
-                    func: recv.clone(),
-                    receiver: a[0].clone(),
-                })),
-            })));
-        }
-        if name == "__get__"
-            && let Some(index) = named_tuple_field(&b)?
-        {
-            let a = self.positional("__get__", args, 1, 2)?;
-            return match self.realize(&a[0])? {
-                Var::Tuple(t) if index < t.items.len() => {
-                    Ok(Some(Flow::Value(t.items[index].clone())))
-                }
-                v if v.is_none(py) => Ok(Some(Flow::Value(recv.clone()))),
-                _ => Ok(None),
-            };
-        }
-        if matches!(name, "__call__") && !b.is_instance_of::<PyType>() {
-            return self.call(recv, args).map(Some);
-        }
-        if name == "__call__"
-            && let Ok(class) = b.cast::<PyType>()
-        {
-            return self.instantiate(class, args).map(Some);
-        }
-        if let ("__instancecheck__", [v]) = (name, &args.pos[..])
-            && let Ok(class) = b.cast::<PyType>()
-        {
-            // `type`'s own, which a metaclass of the program's may call.
-            let answer = self.is_plain_instance(v, &class.clone().into_any().unbind())?;
-            return Ok(Some(Flow::Value(self.bool(answer))));
-        }
-        let pure = b.is_instance_of::<PyType>()
-            && matches!(
-                name,
-                "mro"
-                    | "__subclasses__"
-                    | "__subclasscheck__"
-                    | "__or__"
-                    | "__ror__"
-                    | "__class_getitem__"
-                    | "fromkeys"
-                    | "from_bytes"
-                    | "fromhex"
-                    | "maketrans"
-            );
-        // Methods of enum members of builtin mix-ins (`str`, `int`) and of other objects whose class
-        // is C code: reading only.
-        let reading = b.is_instance_of::<pyo3::types::PyString>()
-            || b.is_instance_of::<pyo3::types::PyInt>()
-            || b.is_instance_of::<pyo3::types::PyFloat>()
-            || b.is_instance_of::<PyTuple>()
-            || b.is_instance_of::<pyo3::types::PyBytes>();
-        // What a class is asked for looks at no instance.
-        let real = match (pure, reading) {
-            (true, _) => self.held_args(&args)?,
-            (_, true) => self.real_args(&args)?,
-            _ => None,
-        };
-        if let Some((pos, kw)) = real {
-            let name = name.to_owned();
-            // The C method itself, not an override of it in a subclass.
-            let method = if reading {
-                builtin_method(&b, &name)?
-            } else {
-                Some(b.getattr(&*name)?)
-            };
-            let Some(method) = method else {
-                return Ok(None);
-            };
-            return self
-                .fold(move |py| method.call(PyTuple::new(py, pos)?, kw.as_ref()))
-                .map(|v| Some(Flow::Value(v)));
-        }
-        Ok(None)
-    }
-
     /// As [`Tx::from_const`], for an object of any GIL lifetime.
     pub fn adopt(&mut self, v: &Bound<'_, PyAny>) -> R<Var> {
         let owned = v.clone().unbind();
         self.from_const(owned.bind(self.py).clone())
     }
-}
-
-/// A method of an instance's builtin base class, bound.
-fn builtin_method<'py>(b: &Bound<'py, PyAny>, name: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
-    for c in b.get_type().mro().iter() {
-        let dict = c.getattr("__dict__")?;
-        let module = c.getattr("__module__")?;
-        if module.eq("builtins")? && dict.contains(name)? {
-            return Ok(Some(dict.get_item(name)?.call_method1("__get__", (b,))?));
-        }
-    }
-    Ok(None)
 }

@@ -116,7 +116,7 @@ impl Tx<'_> {
     }
 
     /// `type.__instancecheck__(info, v)`.
-    pub(crate) fn is_plain_instance(&mut self, v: &Var, info: &Obj) -> R<bool> {
+    pub fn is_plain_instance(&mut self, v: &Var, info: &Obj) -> R<bool> {
         let v = self.look(v)?;
         let class = self.type_of(&v)?;
         self.guard_bases(&class);
