@@ -258,6 +258,13 @@ fn answered<'py>(
         | ("torch.onnx", "is_in_onnx_export") => {
             return Ok(Some(Flow::Value(tx.bool(false))));
         }
+        // Those of rows that differ in length are no numbers here.
+        ("torch.fx.experimental.symbolic_shapes", "is_nested_int")
+            if let [v] = args.pos.as_slice()
+                && matches!(tx.look(v)?, Var::Int(_) | Var::Const(_)) =>
+        {
+            return Ok(Some(Flow::Value(tx.bool(false))));
+        }
         // `torch.fx` traces in a thread, not in a process.
         ("torch.fx._symbolic_trace", "is_fx_tracing" | "is_fx_symbolic_tracing") => {
             let asked = py

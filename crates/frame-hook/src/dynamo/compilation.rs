@@ -610,6 +610,9 @@ impl<'py> Compilation<'_, 'py> {
         }
         // As under torch.compile: one graph that is asked for holds sizes and numbers that only it knows.
         let whole = self.ctx.fullgraph();
+        if whole {
+            ints.forget_places();
+        }
         ints.captures_scalars = whole || self.config.capture_scalar_outputs;
         ints.captures_shapes = whole || self.config.capture_dynamic_output_shape_ops;
         let constant = self.slot().constant_floats(self.ctx.id());

@@ -18,9 +18,17 @@ use crate::tx::Tx;
 
 /// Whether torch's fake tensors say that a size depends on what a tensor holds.
 fn is_about_data(py: Python<'_>, error: &PyErr) -> bool {
-    let class = py
-        .import(names::FAKE_TENSOR)
-        .and_then(|module| module.getattr("DynamicOutputShapeException"));
+    is_exception(py, error, "DynamicOutputShapeException")
+}
+
+/// Whether they say that an operation computes with a number that a tensor holds.
+fn is_about_number(py: Python<'_>, error: &PyErr) -> bool {
+    is_exception(py, error, "DataDependentOutputException")
+}
+
+fn is_exception(py: Python<'_>, error: &PyErr, name: &str) -> bool {
+    let module = py.import(names::FAKE_TENSOR);
+    let class = module.and_then(|module| module.getattr(name));
     class.is_ok_and(|class| error.is_instance(py, &class))
 }
 
@@ -104,6 +112,12 @@ impl<'py> Tx<'py> {
             Err(e)
                 if is_about_data(self.py, &e)
                     && let Some(found) = self.infer_by_data(callee, args)? =>
+            {
+                Ok(found)
+            }
+            Err(e)
+                if is_about_number(self.py, &e)
+                    && let Some(found) = self.infer_by_number(callee, args)? =>
             {
                 Ok(found)
             }
