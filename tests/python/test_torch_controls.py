@@ -275,3 +275,16 @@ def test_an_overload_may_be_looked_up_first_in_a_compiled_function():
         for x in (X, X + 1):
             assert torch.equal(compiled(x), x * 2 + 3)
         assert backend.graphs == 1
+
+
+def test_a_function_may_be_marked_for_non_strict_tracing_where_it_is_called():
+    def traced(x):
+        torch._dynamo.graph_break()
+        return x + 1
+
+    def fn(x):
+        return torch._dynamo.nonstrict_trace(traced)(x) * 2
+
+    assert torch.equal(ferrodyn.compile(fn, backend="eager", fullgraph=True)(X), (X + 1) * 2)
+    with pytest.raises(ferrodyn.exc.Unsupported):
+        ferrodyn.compile(traced, backend="eager", fullgraph=True)(X)
