@@ -128,18 +128,6 @@ impl DynamicInts {
         }
     }
 
-    /// Forgets where iterators stood: code is made for each place, where the graph may not break at one.
-    pub fn forget_places(&mut self) {
-        for kinds in self.positions.values_mut() {
-            kinds.retain(|kind| {
-                matches!(
-                    kind,
-                    GuardKind::IdMatch { .. } | GuardKind::CallMatch { .. }
-                )
-            });
-        }
-    }
-
     /// Whether a number is dynamic by what is known of earlier ones; `changed` says whether a number of that name
     /// had another value. `of_module`: it is reached through a module, whose numbers are constants until they change.
     pub fn is_dynamic(

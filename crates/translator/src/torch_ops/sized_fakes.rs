@@ -145,7 +145,7 @@ impl<'py> Tx<'py> {
         Ok(Some(made))
     }
 
-    /// The same for an operation whose sizes depend on data.
+    /// The same for an operation whose sizes depend on data, or that takes a tensor of one item for a number.
     ///
     /// # Errors
     /// None of its own.
@@ -153,23 +153,13 @@ impl<'py> Tx<'py> {
         &mut self,
         callee: &Callee<'_>,
         args: &NodeArgs,
+        may: MayDepend,
     ) -> R<Option<(Inferred, Obj)>> {
-        match self.ints.captures_unknown() && self.nested == 0 {
-            true => self.run_with_sizes(callee, args, Symbols::Own(MayDepend::Sizes)),
+        let captures = self.ints.captures_unknown() && self.nested == 0;
+        match captures || may == MayDepend::Numbers {
+            true => self.run_with_sizes(callee, args, Symbols::Own(may)),
             false => Ok(None),
         }
-    }
-
-    /// The same for an operation that takes a tensor of one item for a number, which it reads when it runs.
-    ///
-    /// # Errors
-    /// None of its own.
-    pub(super) fn infer_by_number(
-        &mut self,
-        callee: &Callee<'_>,
-        args: &NodeArgs,
-    ) -> R<Option<(Inferred, Obj)>> {
-        self.run_with_sizes(callee, args, Symbols::Own(MayDepend::Numbers))
     }
 
     /// The same for either: an operation may have sizes that depend on what only the graph knows.
@@ -182,7 +172,9 @@ impl<'py> Tx<'py> {
         args: &NodeArgs,
     ) -> R<Option<(Inferred, Obj)>> {
         match self.infer_with_sizes(callee, args, false)? {
-            None if !self.st.effects.early.is_empty() => self.infer_by_data(callee, args),
+            None if !self.st.effects.early.is_empty() => {
+                self.infer_by_data(callee, args, MayDepend::Sizes)
+            }
             found => Ok(found),
         }
     }
