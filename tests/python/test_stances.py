@@ -165,6 +165,18 @@ def test_eager_then_compile_infers_sizes(compiler):
     assert backend.graphs == 1
 
 
+def test_eager_then_compile_infers_sizes_in_containers(compiler):
+    def fn(given, pair):
+        return given["x"][0] * pair[1]
+
+    backend = Counting()
+    f = compiler(fn, backend)
+    with torch.compiler.set_stance("eager_then_compile"):
+        for n in range(4, 9):
+            assert torch.equal(f({"x": [torch.ones(n)]}, (0, n)), torch.ones(n) * n)
+    assert backend.graphs == 1
+
+
 @pytest.mark.slow
 def test_a_stance_of_the_first_call():
     # The tracer is imported by the call that sets the stance, after the function was compiled.

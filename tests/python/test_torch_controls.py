@@ -229,3 +229,62 @@ def test_code_of_one_function_is_reset():
     torch._dynamo.reset_code(f.__code__)
     compiled(X)
     assert backend.graphs == 2
+
+
+def test_a_function_whose_own_frame_is_disabled_is_not_captured_while_its_callees_are():
+    def callee(x):
+        return x + 10 * torch.compiler.is_compiling()
+
+    def fn(x):
+        return callee(x) + torch.compiler.is_compiling()
+
+    class Holder:
+        def method(self, x):
+            return callee(x) + torch.compiler.is_compiling()
+
+    backend = Counting()
+    call = ferrodyn.compile(lambda f, x: f(x * 2), backend=backend)
+    for plain in (fn, Holder().method):
+        disabled = torch._dynamo.disable(plain, recursive=False)
+        for _ in range(2):
+            assert torch.equal(call(disabled, X), X * 2 + 10)
+            assert torch.equal(call(plain, X), X * 2 + 11)
+
+
+def test_one_graph_is_made_for_each_place_of_an_iterator():
+    backend = Counting()
+    fn = ferrodyn.compile(lambda x, it: x + next(it), backend=backend, fullgraph=True)
+    for it in (iter(range(5)), iter([0, 1, 2, 3, 4])):
+        assert [float(fn(torch.zeros(1), it)) for _ in range(2)] == [0, 1]
+        assert next(it) == 2
+        assert float(fn(torch.zeros(1), it)) == 3
+    assert backend.graphs == 6
+
+
+def test_an_overload_may_be_looked_up_first_in_a_compiled_function():
+    with torch.library._scoped_library("ferrodyn_looked_up", "FRAGMENT") as library:
+        library.define("twice(Tensor x) -> Tensor")
+        library.impl("twice", lambda x: x * 2, "CompositeExplicitAutograd")
+
+        def fn(x):
+            packet = torch.ops.ferrodyn_looked_up.twice
+            return packet.default(x) + getattr(packet, "no_such_overload", 3)
+
+        backend = Counting()
+        compiled = ferrodyn.compile(fn, backend=backend, fullgraph=True)
+        for x in (X, X + 1):
+            assert torch.equal(compiled(x), x * 2 + 3)
+        assert backend.graphs == 1
+
+
+def test_a_function_may_be_marked_for_non_strict_tracing_where_it_is_called():
+    def traced(x):
+        torch._dynamo.graph_break()
+        return x + 1
+
+    def fn(x):
+        return torch._dynamo.nonstrict_trace(traced)(x) * 2
+
+    assert torch.equal(ferrodyn.compile(fn, backend="eager", fullgraph=True)(X), (X + 1) * 2)
+    with pytest.raises(ferrodyn.exc.Unsupported):
+        ferrodyn.compile(traced, backend="eager", fullgraph=True)(X)

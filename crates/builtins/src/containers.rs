@@ -1,6 +1,5 @@
 //! Constructors of containers.
 
-use pyo3::prelude::*;
 use translator::rules::{Given, Rule, RuleList, value};
 use translator::stop::Stop;
 use translator::tx::{Args, Tx};
@@ -79,9 +78,7 @@ fn set(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     let map = match a.first() {
         Some(v) => {
             let v = tx.realize(v)?;
-            if name == "frozenset"
-                && matches!(&v, Var::Const(o) if o.bind(tx.py).get_type().is(class.bind(tx.py)))
-            {
+            if name == "frozenset" && tx.type_of(&v)?.is(&class) {
                 return value(v);
             }
             tx.other_set(&v)?

@@ -179,6 +179,17 @@ fn operator_method(tx: &mut Tx<'_>, recv: &Var, op: BinaryOp, form: Form, other:
     }
 }
 
+/// Stands for an object that has this hash.
+#[pyclass(frozen)]
+struct Hashed(isize);
+
+#[pymethods]
+impl Hashed {
+    fn __hash__(&self) -> isize {
+        self.0
+    }
+}
+
 /// The hash that Python gives an object.
 fn real_hash(tx: &mut Tx<'_>, o: Obj) -> R<Var> {
     tx.fold(move |py| Ok(o.bind(py).hash()?.into_pyobject(py)?.into_any()))
@@ -209,12 +220,29 @@ pub fn hash_of(tx: &mut Tx<'_>, v: &Var) -> R<Var> {
         let o = p.obj.clone();
         return real_hash(tx, o);
     }
-    let plain = match &v {
-        Var::Tuple(t) if t.class.is_some() => Some(Var::tuple(t.items.clone())),
-        _ => tx.plain_value(&v),
-    };
-    if let Some(plain) = plain {
+    if let Some(plain) = tx.plain_value(&v) {
         return hash_of(tx, &plain);
+    }
+    // C code hashes the items of a tuple alone, whatever its class.
+    if let Var::Tuple(t) = &v {
+        let mut hashes = Vec::with_capacity(t.items.len());
+        for item in &t.items {
+            let hash = hash_of(tx, item)?;
+            let Some(hash) = tx.as_const(&hash)? else {
+                return Err(Stop::unsupported(
+                    "hash() of a tuple of what hashes by a number that changes",
+                ));
+            };
+            // As `hash()` makes one of a number that a `__hash__` gives.
+            hashes.push(Hashed(match hash.bind(tx.py).extract() {
+                Ok(-1) | Err(_) => hash.bind(tx.py).hash()?,
+                Ok(hash) => hash,
+            }));
+        }
+        return tx.fold(move |py| {
+            let hash = pyo3::types::PyTuple::new(py, hashes)?.hash()?;
+            Ok(hash.into_pyobject(py)?.into_any())
+        });
     }
     tx.key(&v)?;
     Err(Stop::brk(

@@ -28,7 +28,7 @@ use crate::surroundings::{Marked, Measured, marked, surroundings};
 use cpython_abi::frame::RawFrame;
 #[cfg(not(Py_3_12))]
 use cpython_abi::stack_ref::StackRef;
-use cpython_abi::symbols::{DEFAULT_EVAL, EvalFn, same_eval};
+use cpython_abi::symbols::{DEFAULT_EVAL, EvalFn, PyMethod_Function, PyMethod_Type, same_eval};
 use cpython_abi::thread_end::evaluate_by_default;
 
 /// The evaluator that regions install.
@@ -173,6 +173,24 @@ unsafe fn pass_all(
     }
 }
 
+/// The code of a function or a bound method, borrowed; null for another object, and for null.
+unsafe fn code_of(callable: *mut PyObject) -> *mut PyObject {
+    // SAFETY: `callable` is null or a live object, whose type is looked at first.
+    unsafe {
+        if callable.is_null() {
+            return ptr::null_mut();
+        }
+        let function = match ffi::Py_TYPE(callable) == &raw mut PyMethod_Type {
+            true => PyMethod_Function(callable),
+            false => callable,
+        };
+        match ffi::PyFunction_Check(function) != 0 {
+            true => ffi::PyFunction_GetCode(function),
+            false => ptr::null_mut(),
+        }
+    }
+}
+
 #[inline]
 unsafe fn decide(
     thread: &ThreadRegions,
@@ -193,7 +211,10 @@ unsafe fn decide(
         };
         match marked((*frame).func()) {
             Marked::No => {}
-            Marked::Shallow => return pass(thread, tstate, frame, 0),
+            Marked::Shallow(behind) => {
+                let _bypass = set_for(&thread.bypass, code_of(behind));
+                return pass(thread, tstate, frame, 0);
+            }
             Marked::Deep => return pass_all(thread, tstate, frame),
         }
         if state.is_skipped(context.id()) || thread.is_deep() {

@@ -19,8 +19,9 @@ use crate::entry::Entry;
 pub enum Marked {
     /// Not at all.
     No,
-    /// This frame is not to be captured; what it calls is.
-    Shallow,
+    /// This frame is not to be captured, nor that of the callable that it stands for (borrowed, or null); what they
+    /// call is.
+    Shallow(*mut PyObject),
     /// Nothing below is to be captured.
     Deep,
 }

@@ -135,7 +135,7 @@ pub(crate) unsafe fn marked(attributes: *mut PyObject) -> Marked {
         };
         let disabled = get(&names.disable) == ffi::Py_True();
         if disabled && get(&names.recursive) == ffi::Py_False() {
-            Marked::Shallow
+            Marked::Shallow(get(&names.original))
         } else if disabled || !get(&names.original).is_null() {
             Marked::Deep
         } else {

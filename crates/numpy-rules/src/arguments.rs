@@ -2,6 +2,7 @@
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyFloat, PyList, PySlice, PyTuple, PyType};
+use translator::attr::is_heap_type;
 use translator::stop::R;
 use translator::tx::{Args, Tx};
 use variables::{Body, Var};
@@ -175,8 +176,18 @@ impl<'py> Reals<'py> {
 /// Whether NumPy meets no code of the user in a constant: numbers, text, classes of numbers, and sequences of these.
 fn is_plain(tx: &Tx<'_>, o: &Bound<'_, PyAny>) -> bool {
     if let Ok(class) = o.cast::<PyType>() {
-        return tx.known.is_const_type(class.as_any());
+        return tx.known.is_const_type(class.as_any()) || is_class_of_numbers(class);
     }
     let class = o.get_type();
     tx.known.is_const_type(class.as_any()) || class.is(tx.known.size.bind(o.py()))
+}
+
+/// Whether a class is one of NumPy's own for numbers, or a kind of them.
+fn is_class_of_numbers(class: &Bound<'_, PyType>) -> bool {
+    let generic = class
+        .py()
+        .import("numpy")
+        .and_then(|n| n.getattr("generic"));
+    // A class that a program derives is on the heap.
+    !is_heap_type(class) && generic.is_ok_and(|g| class.is_subclass(&g).unwrap_or(false))
 }

@@ -13,7 +13,7 @@ use variables::{Body, Obj, Var};
 use crate::call::{What, call};
 
 /// Functions of constants that torch does not have.
-const OF_CONSTANTS: [&str; 4] = ["dtype", "isscalar", "logspace", "sinc"];
+const OF_CONSTANTS: [&str; 5] = ["dtype", "isscalar", "issubdtype", "logspace", "sinc"];
 
 /// Functions with more than one right result (a sign, an order), of which torch gives another than NumPy.
 const WITHOUT_ONE_RESULT: [&str; 4] = ["linalg.svd", "linalg.eig", "linalg.eigh", "linalg.qr"];
@@ -175,15 +175,7 @@ fn array_of_arrays<'py>(tx: &mut Tx<'py>, what: &What<'_, 'py>, args: &Args) -> 
     if !holds_arrays {
         return Ok(None);
     }
-    let real = numpy.getattr("stack")?;
-    let stack = What {
-        name: "stack",
-        torch: TorchNumpy::get(tx.py)?.of(&real),
-        real,
-        ..*what
-    };
-    let rows = tx.new_list(rows);
-    let Some(Flow::Value(made)) = call(tx, &stack, &Args::pos(vec![rows]))? else {
+    let Some(Flow::Value(made)) = stack(tx, rows)? else {
         return Ok(None);
     };
     match dtype {
@@ -192,8 +184,23 @@ fn array_of_arrays<'py>(tx: &mut Tx<'py>, what: &What<'_, 'py>, args: &Args) -> 
     }
 }
 
+/// `numpy.stack(rows)`.
+pub(crate) fn stack(tx: &mut Tx<'_>, rows: Vec<Var>) -> Given {
+    let real = tx.py.import("numpy")?.getattr("stack")?;
+    let what = What {
+        name: "stack",
+        torch: TorchNumpy::get(tx.py)?.of(&real),
+        real,
+        is_universal: false,
+        takes_any_number: false,
+        is_subscript: false,
+    };
+    let rows = tx.new_list(rows);
+    call(tx, &what, &Args::pos(vec![rows]))
+}
+
 /// The items of a list or a tuple.
-fn items_of(tx: &mut Tx<'_>, v: &Var) -> R<Option<Vec<Var>>> {
+pub(crate) fn items_of(tx: &mut Tx<'_>, v: &Var) -> R<Option<Vec<Var>>> {
     Ok(match tx.realize(v)? {
         Var::Tuple(t) if t.class.is_none() => Some(t.items.clone()),
         Var::Obj(id) => match &tx.obj(id).body {

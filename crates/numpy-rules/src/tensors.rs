@@ -13,6 +13,7 @@ use translator::tx::{Args, Tx};
 use variables::{TensorVar, Var};
 
 use crate::call::check_memory;
+use crate::functions::{items_of, stack};
 use crate::operation::Maker;
 use crate::sizes::SizesAt;
 use crate::values::{Array, Looks, array_of, check_state, new_array};
@@ -171,6 +172,28 @@ fn plain_numbers<'py>(tx: &mut Tx<'py>, data: &Bound<'py, PyAny>) -> R<Var> {
     items.collect::<R<Vec<_>>>().map(Var::tuple)
 }
 
+/// One array of a list of arrays that have one dtype; `None` for anything else.
+fn of_rows(tx: &mut Tx<'_>, list: &Var) -> R<Option<Var>> {
+    let Some(rows) = items_of(tx, list)? else {
+        return Ok(None);
+    };
+    let mut dtype = None;
+    for row in &rows {
+        let Some(array) = array_of(tx, row)? else {
+            return Ok(None);
+        };
+        let own = tx.st.effects.meta(&array.body.tensor).dtype;
+        if *dtype.get_or_insert(own) != own {
+            return Ok(None);
+        }
+    }
+    if rows.is_empty() {
+        return Ok(None);
+    }
+    let made = stack(tx, rows)?;
+    made.map(|flow| tx.finish_flow(flow)).transpose()
+}
+
 /// `torch.tensor(array, dtype=...)`, which copies always, and `torch.as_tensor`.
 fn of_array(tx: &mut Tx<'_>, name: &'static str, args: Args, copies: bool) -> Given {
     let Some(first) = args
@@ -180,9 +203,13 @@ fn of_array(tx: &mut Tx<'_>, name: &'static str, args: Args, copies: bool) -> Gi
     else {
         return Ok(None);
     };
-    let first = &tx.look(first)?;
-    if tx.array_id(first).is_none() {
-        return Ok(None);
+    let mut first = tx.look(first)?;
+    let mut copies = copies;
+    if tx.array_id(&first).is_none() {
+        let Some(made) = of_rows(tx, &first)? else {
+            return Ok(None);
+        };
+        (first, copies) = (made, true);
     }
     let known = &["data", "dtype", "device", "requires_grad", "pin_memory"];
     let positional = if copies { 1 } else { 3 };
@@ -200,7 +227,7 @@ fn of_array(tx: &mut Tx<'_>, name: &'static str, args: Args, copies: bool) -> Gi
         Some(v) => Some(tx.realize(v)?).filter(|v| !v.is_none(tx.py)),
         None => None,
     };
-    let Some(array) = array_of(tx, first)? else {
+    let Some(array) = array_of(tx, &first)? else {
         return Ok(None);
     };
     let tensor = Var::Tensor(array.body.tensor.clone());

@@ -96,6 +96,11 @@ impl<'a, 'py> Finished<'a, 'py> {
         &self.tx.facts.sources
     }
 
+    /// The object that a source was first built from.
+    pub fn reached(&self, source: SourceId) -> Option<&Obj> {
+        self.tx.facts.reached.get(&source)
+    }
+
     /// The objects that guards hold.
     pub fn pins(&self) -> &Pins {
         &self.tx.facts.pins

@@ -6,7 +6,7 @@ use bytecode::op::{BinaryOp, LocalIdx, Op, UnaryOp};
 use guards::exec::constant;
 use guards::{ConstVal, IntBinary, IntExpr, IntUnary, Source, SourceId};
 use pyo3::prelude::*;
-use pyo3::types::{PyFloat, PyString, PyType};
+use pyo3::types::{PyFloat, PyString, PyTuple, PyType};
 use translator::code::kinds;
 use translator::raw::type_lookup;
 use translator::stop::{R, Stop};
@@ -313,6 +313,10 @@ impl<'py> Emitter<'_, 'py> {
                     self.asm.op(Op::BinarySubscr);
                 }
             }
+            Source::TupleItem { base, index } if self.has_own_getitem(base) => {
+                let tuple = self.tx.known().tuple.clone();
+                self.load_item(base, &[], &tuple, |g| g.load_int(index.into()))?;
+            }
             Source::TupleItem { base, index } => {
                 self.load_source(base)?;
                 self.load_int(index.into())?;
@@ -402,6 +406,18 @@ impl<'py> Emitter<'_, 'py> {
             self.asm.call(2);
         }
         Ok(())
+    }
+
+    /// Whether a tuple is of a class with a `__getitem__` of its own.
+    fn has_own_getitem(&self, source: SourceId) -> bool {
+        let py = self.tx.py;
+        let of_tuples = type_lookup(&py.get_type::<PyTuple>(), "__getitem__");
+        let Some(tuple) = self.tx.reached(source) else {
+            return false;
+        };
+        let own = type_lookup(&tuple.bind(py).get_type(), "__getitem__");
+        own.zip(of_tuples)
+            .is_some_and(|(own, of_tuples)| !own.is(&of_tuples))
     }
 
     /// The class of the value of a source, where its `__getattribute__` is written in C.

@@ -79,6 +79,17 @@ pub enum SizeTree {
 /// What torch found while an operation was run.
 pub type SizeFact = (Compare, SizeTree, SizeTree);
 
+/// What an operation may make of what tensors hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MayDepend {
+    /// the items of its results alone
+    Items,
+    /// their sizes as well
+    Sizes,
+    /// numbers that it computes with, which it reads from tensors
+    Numbers,
+}
+
 /// Symbols of one environment.
 pub struct SizeSymbols {
     env: Py<PyAny>,
@@ -122,25 +133,25 @@ fn both<'py>(expr: &Bound<'py, PyAny>) -> PyResult<Vec<Bound<'py, PyAny>>> {
 }
 
 impl SizeSymbols {
-    /// None so far. `depends_on_data`: operations may give sizes that do.
+    /// None so far.
     ///
     /// # Errors
     /// Where torch lacks what is asked for.
-    pub fn new(py: Python<'_>, depends_on_data: bool) -> PyResult<Self> {
+    pub fn new(py: Python<'_>, may: MayDepend) -> PyResult<Self> {
         let options = PyDict::new(py);
         options.set_item("allow_non_fake_inputs", true)?;
         let mode = py
             .import(names::FAKE_TENSOR)?
             .getattr("FakeTensorMode")?
             .call((), Some(&options))?;
-        Self::of_mode(&mode, depends_on_data)
+        Self::of_mode(&mode, may)
     }
 
     /// None so far, of the fake tensors of a mode, which has no symbols yet.
     ///
     /// # Errors
     /// Where torch lacks what is asked for.
-    pub fn of_mode(mode: &Bound<'_, PyAny>, depends_on_data: bool) -> PyResult<Self> {
+    pub fn of_mode(mode: &Bound<'_, PyAny>, may: MayDepend) -> PyResult<Self> {
         let py = mode.py();
         static MADE: PyOnceLock<(Py<PyAny>, Py<PyAny>, Py<PyAny>)> = PyOnceLock::new();
         let (named, tree, sides) = MADE.get_or_try_init(py, || -> PyResult<_> {
@@ -162,9 +173,8 @@ impl SizeSymbols {
                 .extract()
         })?;
         let options = PyDict::new(py);
-        // What reads a number is not asked here.
-        options.set_item("allow_scalar_outputs", false)?;
-        options.set_item("allow_dynamic_output_shape_ops", depends_on_data)?;
+        options.set_item("allow_scalar_outputs", may == MayDepend::Numbers)?;
+        options.set_item("allow_dynamic_output_shape_ops", may == MayDepend::Sizes)?;
         let env = py
             .import(names::SYMBOLIC_SHAPES)?
             .getattr("ShapeEnv")?

@@ -32,7 +32,7 @@ pub fn construct_tensor<'py>(tx: &mut Tx<'py>, class: &Bound<'py, PyType>, args:
 
 /// A leaf on the memory of a tensor.
 fn make_parameter(tx: &mut Tx<'_>, args: Args) -> R<Option<Var>> {
-    if !tx.runs_as_is || tx.st.levels.is_active() || tx.so_far().inference_now() {
+    if !tx.runs_as_is || tx.st.levels.is_active() {
         return Ok(None);
     }
     let given = tx.by_name("__new__", args, &["data", "requires_grad"], 0, 2)?;
@@ -46,6 +46,9 @@ fn make_parameter(tx: &mut Tx<'_>, args: Args) -> R<Option<Var>> {
         Some(v) => tx.truth(v)?,
         None => true,
     };
+    if requires_grad && tx.so_far().inference_now() {
+        return Ok(None);
+    }
     let (tensor, parameter) = (tx.known.tensor.clone(), tx.known.parameter.clone());
     let mut meta = TensorMeta::clone(tx.st.effects.meta(&t));
     let differentiable = meta.dtype.is_floating() || meta.dtype.is_complex();

@@ -219,6 +219,14 @@ fn answered<'py>(
         ("torch.nn.attention.flex_attention", "flex_attention") => {
             return Err(tx.skipped(f));
         }
+        // What it gives is another function, and the one that it is given stays as it is.
+        (names::DYNAMO_DECORATORS, "nonstrict_trace")
+            if let Some((pos, kw)) = tx.constants(args)? =>
+        {
+            let pos = PyTuple::new(py, pos)?;
+            let made = tx.fold(|_| f.call(pos, kw.as_ref()))?;
+            return Ok(Some(Flow::Value(made)));
+        }
         // Options of torch's tracer for a part of a function, which mean nothing here.
         (names::DYNAMO_DECORATORS, "patch_dynamo_config" | "error_on_graph_break")
             if let Some((pos, kw)) = tx.constants(args)? =>
@@ -256,6 +264,13 @@ fn answered<'py>(
         | (names::JIT_INTERNAL, "is_scripting")
         | ("torch.jit._trace", "is_tracing")
         | ("torch.onnx", "is_in_onnx_export") => {
+            return Ok(Some(Flow::Value(tx.bool(false))));
+        }
+        // Those of rows that differ in length are no numbers here.
+        ("torch.fx.experimental.symbolic_shapes", "is_nested_int")
+            if let [v] = args.pos.as_slice()
+                && matches!(tx.look(v)?, Var::Int(_) | Var::Const(_)) =>
+        {
             return Ok(Some(Flow::Value(tx.bool(false))));
         }
         // `torch.fx` traces in a thread, not in a process.

@@ -522,13 +522,15 @@ impl Tx<'_> {
             items.push(key);
             map.insert(self.key(&var)?, var, none.clone());
         }
+        // An item that can change is the same object wherever it is reached.
+        let is_constant = frozen && !items.iter().any(|i| matches!(i, ConstVal::Obj(_)));
         self.guard(
             source,
             GuardKind::SetItems {
                 items: Arc::from(items),
             },
         );
-        if frozen {
+        if is_constant {
             return Ok(Var::Const(obj.clone()));
         }
         let state = ObjState::existing(

@@ -12,6 +12,7 @@ use std::time::Instant;
 
 use backends::{Backend, Capabilities, CompileOptions};
 use cache::{CompileId, Entries, GuardedCode};
+use guards::GuardKind;
 use guards::exec::CheckProgram;
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
@@ -610,6 +611,17 @@ impl<'py> Compilation<'_, 'py> {
         }
         // As under torch.compile: one graph that is asked for holds sizes and numbers that only it knows.
         let whole = self.ctx.fullgraph();
+        if whole {
+            // Code is made for each place of an iterator, where the graph may not break at one.
+            for kinds in ints.positions.values_mut() {
+                kinds.retain(|kind| {
+                    matches!(
+                        kind,
+                        GuardKind::IdMatch { .. } | GuardKind::CallMatch { .. }
+                    )
+                });
+            }
+        }
         ints.captures_scalars = whole || self.config.capture_scalar_outputs;
         ints.captures_shapes = whole || self.config.capture_dynamic_output_shape_ops;
         let constant = self.slot().constant_floats(self.ctx.id());

@@ -3,21 +3,20 @@
 use std::cell::{OnceCell, RefCell};
 use std::sync::Arc;
 
-use cache::{CodeName, Decision, Entries, FirstCall, GuardedCode, Limits, Miss};
+use cache::{CodeName, Decision, Entries, GuardedCode, Limits, Miss};
 use guards::exec::CheckEnv;
-use guards::{Source, SourceTable};
 use pyo3::ffi;
 use pyo3::prelude::*;
-use pyo3::types::{PyCode, PyInt};
+use pyo3::types::PyCode;
+use torch_abi::TorchAbi;
 use torch_abi::modules::{ModuleCalls, has_backward_hooks};
 use torch_abi::profiler::Span;
 use torch_abi::stance::{self, Stance};
 use torch_abi::tracer;
-use torch_abi::view::TensorView;
-use torch_abi::{TensorClass, TorchAbi};
 use translator::raw::instance_dict;
 
 use super::compilation::{Compilation, Compiled, tell_torch};
+use super::first_call::call_of;
 use super::generation::restart_names;
 use super::progress::Progress;
 use super::redone::renew_program;
@@ -452,42 +451,6 @@ fn comes_to_forward(py: Python<'_>, frame: &FrameRef<'_>) -> bool {
     frame
         .local(py, 0)
         .is_some_and(|module| is_plain(&module) || hooked(&module))
-}
-
-/// The sizes of tensors and the ints among the arguments of a call.
-fn call_of(py: Python<'_>, frame: &FrameRef<'_>) -> FirstCall {
-    let mut call = FirstCall::default();
-    let (Some(abi), Ok(names)) = (
-        TorchAbi::loaded(),
-        frame
-            .code(py)
-            .getattr("co_varnames")
-            .and_then(|names| names.extract::<Vec<String>>()),
-    ) else {
-        return call;
-    };
-    let mut sources = SourceTable::default();
-    for (i, name) in names.iter().enumerate().take(frame.arguments().len()) {
-        let Some(value) = frame.local(py, i) else {
-            continue;
-        };
-        let source = sources.intern(Source::Local {
-            index: i as u32,
-            name: name.as_str().into(),
-        });
-        let source = sources.name(source);
-        if abi.classify(&value) != TensorClass::No {
-            // SAFETY: a tensor, which the frame keeps alive.
-            let view = unsafe { TensorView::new(abi, value.as_ptr()) };
-            let sizes = view.geometry().0.iter().map(|size| Some(*size)).collect();
-            call.sizes.insert(source, sizes);
-        } else if let Ok(int) = value.cast_exact::<PyInt>()
-            && let Ok(int) = int.extract()
-        {
-            call.ints.insert(source, int);
-        }
-    }
-    call
 }
 
 fn is_ignored(code: &Bound<'_, PyCode>, resumes: bool) -> bool {

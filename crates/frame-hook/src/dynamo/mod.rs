@@ -17,6 +17,7 @@ pub mod driver;
 mod dynamic_marks;
 pub mod env;
 pub mod explain;
+mod first_call;
 mod generation;
 mod graph_only;
 mod guard_filter;

@@ -22,7 +22,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyType;
 use variables::{Body, MethodVar, Obj, ObjId, Var};
 
-use crate::raw::{derives_from, type_lookup};
+use crate::raw::{derives_from, dict_get, instance_dict, type_lookup};
 use crate::state::LookUp;
 use crate::stop::{R, Stop};
 use crate::tx::{Args, Flow, Tx};
@@ -401,17 +401,10 @@ impl<'py> Tx<'py> {
         if !hooks {
             return Err(self.no_attribute(class, name));
         }
-        if let Some(flow) = self.module_getattr(obj, class, name)? {
-            return Ok(flow);
+        match is_heap_type(&ty) {
+            true => self.ask_getattr_of(obj, class, name),
+            false => Err(self.no_attribute(class, name)),
         }
-        if is_heap_type(&ty)
-            && let Some(hook) = self.class_lookup(class, "__getattr__")?
-        {
-            let name = self.str(name);
-            let hook = Var::py(hook);
-            return self.call(&hook, Args::pos(vec![obj.clone(), name]));
-        }
-        Err(self.no_attribute(class, name))
     }
 
     /// What a descriptor gives, or where it raises `AttributeError` the class's `__getattr__`.
@@ -447,16 +440,35 @@ impl<'py> Tx<'py> {
     /// Whatever it raises; `AttributeError` where the class has none.
     pub(crate) fn ask_getattr(&mut self, obj: &Var, name: &Arc<str>) -> R<Flow> {
         let class = self.type_of(obj)?;
-        if let Some(flow) = self.module_getattr(obj, &class, name)? {
+        self.ask_getattr_of(obj, &class, name)
+    }
+
+    fn ask_getattr_of(&mut self, obj: &Var, class: &Obj, name: &Arc<str>) -> R<Flow> {
+        if let Some(flow) = self.module_getattr(obj, class, name)? {
             return Ok(flow);
         }
-        match self.class_lookup(&class, "__getattr__")? {
+        match self.class_lookup(class, "__getattr__")? {
+            Some(hook) if self.looks_up_once(obj, &hook, name)? => self.getattr(obj, name),
             Some(hook) => {
                 let name = self.str(name);
                 self.call(&Var::py(hook), Args::pos(vec![obj.clone(), name]))
             }
-            None => Err(self.no_attribute(&class, name)),
+            None => Err(self.no_attribute(class, name)),
         }
+    }
+
+    /// Whether a library's `__getattr__` has put what it found into the object, where it is found from now on: an
+    /// operator makes its overloads when they are first asked for.
+    fn looks_up_once(&mut self, obj: &Var, hook: &Obj, name: &Arc<str>) -> R<bool> {
+        let Var::Py(p) = obj else { return Ok(false) };
+        let object = p.obj.clone();
+        let object = object.bind(self.py);
+        if !self.is_graph_function(object)? || !crate::library::is_library(hook.bind(self.py)) {
+            return Ok(false);
+        }
+        self.fold(|_| object.getattr(&**name))?;
+        let dict = instance_dict(object);
+        Ok(dict.is_some_and(|dict| dict_get(&dict, name).is_some()))
     }
 
     /// `AttributeError` for a missing attribute.

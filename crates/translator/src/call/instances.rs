@@ -74,11 +74,14 @@ impl<'py> Tx<'py> {
             let mut new_args = args.clone();
             new_args.pos.insert(0, Var::py(cls.clone()));
             let made = self.call_sync(&Var::py(new.unbind()), new_args)?;
-            if !self.isinstance(&made, &Var::py(cls.clone()))? {
-                return Ok(Flow::Value(made));
-            }
             let actual = self.type_of(&made)?;
             if !actual.is(&cls) {
+                // As `type.__call__`: no `__instancecheck__` is asked.
+                self.guard_bases(&actual);
+                let bases = actual.bind(py).cast::<PyType>().map_err(PyErr::from)?.mro();
+                if !bases.iter().any(|base| base.is(class)) {
+                    return Ok(Flow::Value(made));
+                }
                 init = self.class_lookup(&actual, "__init__")?;
             }
             made

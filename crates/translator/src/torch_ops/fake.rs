@@ -8,6 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use tensor_meta::{Does, Inferred};
 use torch_abi::names;
+use torch_abi::size_symbols::MayDepend;
 use variables::Obj;
 
 use super::args::NodeArgs;
@@ -16,12 +17,20 @@ use super::sized_fakes::SizedFakes;
 use crate::stop::{R, Stop};
 use crate::tx::Tx;
 
-/// Whether torch's fake tensors say that a size depends on what a tensor holds.
-fn is_about_data(py: Python<'_>, error: &PyErr) -> bool {
-    let class = py
-        .import(names::FAKE_TENSOR)
-        .and_then(|module| module.getattr("DynamicOutputShapeException"));
-    class.is_ok_and(|class| error.is_instance(py, &class))
+/// What depends on what a tensor holds, as torch's fake tensors say.
+fn depends_on_data(py: Python<'_>, error: &PyErr) -> Option<MayDepend> {
+    let module = py.import(names::FAKE_TENSOR).ok()?;
+    let said = [
+        ("DynamicOutputShapeException", MayDepend::Sizes),
+        ("DataDependentOutputException", MayDepend::Numbers),
+    ];
+    let is_one = |name| {
+        module
+            .getattr(name)
+            .is_ok_and(|class| error.is_instance(py, &class))
+    };
+    let found = said.into_iter().find(|(name, _)| is_one(*name));
+    found.map(|(_, may)| may)
 }
 
 fn words_for(callee: &Callee<'_>) -> String {
@@ -102,12 +111,12 @@ impl<'py> Tx<'py> {
         match self.run_fake(callee, args, None) {
             Ok(v) => Ok(v),
             Err(e)
-                if is_about_data(self.py, &e)
-                    && let Some(found) = self.infer_by_data(callee, args)? =>
+                if let Some(may) = depends_on_data(self.py, &e)
+                    && let Some(found) = self.infer_by_data(callee, args, may)? =>
             {
                 Ok(found)
             }
-            Err(e) if is_about_data(self.py, &e) => Err(Stop::brk(
+            Err(e) if depends_on_data(self.py, &e) == Some(MayDepend::Sizes) => Err(Stop::brk(
                 format!("Operation whose result's size depends on data: {what}"),
                 "How large the result is depends on the values of a tensor, which are known only when the graph runs.",
                 "Set `config.capture_dynamic_output_shape_ops`, which keeps it in the graph; or keep the size fixed (`torch.where(mask, x, 0)` in place of `x[mask]`, a sum of the mask in place of a count of what it selects); or do this before or after the compiled function.",

@@ -11,7 +11,7 @@ pub use operations::sized_fakes::SizedFakes;
 use operations::sized_fakes::{HINTS, Unknown, has_float, has_size};
 use pyo3::prelude::*;
 use tensor_meta::{Inferred, SymInt};
-use torch_abi::size_symbols::SizeSymbols;
+use torch_abi::size_symbols::{MayDepend, SizeSymbols};
 use variables::{Body, EarlyCall, EarlyKind, Obj, ReadNumber, Var};
 
 use super::args::NodeArgs;
@@ -33,9 +33,7 @@ const MOST_ELEMENTS: i64 = 1 << 47;
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Symbols {
     /// anew
-    Own,
-    /// anew, and sizes of the results may depend on data
-    ByData,
+    Own(MayDepend),
     /// for all operations whose fakes are kept
     Shared,
 }
@@ -66,7 +64,7 @@ impl<'py> Tx<'py> {
         }
         let symbols = match shares {
             true => Symbols::Shared,
-            false => Symbols::Own,
+            false => Symbols::Own(MayDepend::Items),
         };
         let found = self.run_with_sizes(callee, args, symbols)?;
         if found.is_some() || !shares {
@@ -110,7 +108,7 @@ impl<'py> Tx<'py> {
             Some(sized) => sized,
             None => {
                 let mode = self.fake_mode()?;
-                match SizeSymbols::of_mode(mode.bind(self.py), false) {
+                match SizeSymbols::of_mode(mode.bind(self.py), MayDepend::Items) {
                     Ok(symbols) => Box::new(SizedFakes::new(symbols, ragged)),
                     Err(_) => return Ok(None),
                 }
@@ -147,7 +145,7 @@ impl<'py> Tx<'py> {
         Ok(Some(made))
     }
 
-    /// The same for an operation whose sizes depend on data.
+    /// The same for an operation whose sizes depend on data, or that takes a tensor of one item for a number.
     ///
     /// # Errors
     /// None of its own.
@@ -155,9 +153,11 @@ impl<'py> Tx<'py> {
         &mut self,
         callee: &Callee<'_>,
         args: &NodeArgs,
+        may: MayDepend,
     ) -> R<Option<(Inferred, Obj)>> {
-        match self.ints.captures_unknown() && self.nested == 0 {
-            true => self.run_with_sizes(callee, args, Symbols::ByData),
+        let captures = self.ints.captures_unknown() && self.nested == 0;
+        match captures || may == MayDepend::Numbers {
+            true => self.run_with_sizes(callee, args, Symbols::Own(may)),
             false => Ok(None),
         }
     }
@@ -172,7 +172,9 @@ impl<'py> Tx<'py> {
         args: &NodeArgs,
     ) -> R<Option<(Inferred, Obj)>> {
         match self.infer_with_sizes(callee, args, false)? {
-            None if !self.st.effects.early.is_empty() => self.infer_by_data(callee, args),
+            None if !self.st.effects.early.is_empty() => {
+                self.infer_by_data(callee, args, MayDepend::Sizes)
+            }
             found => Ok(found),
         }
     }
@@ -184,14 +186,14 @@ impl<'py> Tx<'py> {
         symbols: Symbols,
     ) -> R<Option<(Inferred, Obj)>> {
         let run = |tx: &mut Self, sized: &SizedFakes| tx.run_fake(callee, args, Some(sized));
-        if symbols == Symbols::Shared {
+        let Symbols::Own(may) = symbols else {
             return self.with_shared(run);
-        }
-        let by_data = symbols == Symbols::ByData;
+        };
+        let by_data = may == MayDepend::Sizes;
         if self.is_shadowed(args) || self.st.levels.is_active() {
             return Ok(None);
         }
-        let Ok(symbols) = SizeSymbols::new(self.py, by_data) else {
+        let Ok(symbols) = SizeSymbols::new(self.py, may) else {
             return Ok(None);
         };
         let ragged = self.source(RAGGED);

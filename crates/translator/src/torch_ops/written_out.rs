@@ -62,7 +62,6 @@ impl Tx<'_> {
             };
             let meta = self.st.effects.meta(t);
             meta.shape == result.shape
-                && meta.dtype == result.dtype
                 && meta.device == result.device
                 && !meta.requires_grad
                 && !result.requires_grad
@@ -74,6 +73,22 @@ impl Tx<'_> {
                 .all(|(t, result)| fits(t, result));
         if !all_fit {
             return Err(unfit());
+        }
+        let is_cast = |t: &TensorVar, result: &Inferred| match result {
+            Inferred::Tensor(result) => self.st.effects.meta(t).dtype != result.dtype,
+            _ => false,
+        };
+        if tensors
+            .iter()
+            .zip(&results)
+            .any(|(t, result)| is_cast(t, result))
+        {
+            // Which results torch casts, and to what, its fakes say.
+            args.kw.push((name.clone(), out.clone()));
+            let with_out = self.node_args(&args)?;
+            self.infer_fake(callee, &with_out, "out= of another dtype")
+                .map_err(|_| unfit())?;
+            args.kw.pop();
         }
         node_args.kw.push((name, self.node_arg(&out)?.0));
         let mut shared = false;
