@@ -722,7 +722,7 @@ fn is_plain_tuple(b: &Bound<'_, PyAny>) -> PyResult<bool> {
     }
     let object = b.py().get_type::<PyAny>();
     let attributes = object.call_method1("__getattribute__", (b, "__dict__"))?;
-    Ok(attributes.is_empty()?)
+    attributes.is_empty()
 }
 
 fn is_builtin_iterator(b: &Bound<'_, PyAny>) -> bool {
