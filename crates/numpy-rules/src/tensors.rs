@@ -174,11 +174,19 @@ fn plain_numbers<'py>(tx: &mut Tx<'py>, data: &Bound<'py, PyAny>) -> R<Var> {
 
 /// One array of a list of arrays that have one dtype; `None` for anything else.
 fn of_rows(tx: &mut Tx<'_>, list: &Var) -> R<Option<Var>> {
+    // Numbers that are no constants stay that.
+    if !matches!(list, Var::Tuple(_) | Var::Obj(_)) {
+        return Ok(None);
+    }
     let Some(rows) = items_of(tx, list)? else {
         return Ok(None);
     };
     let mut dtype = None;
     for row in &rows {
+        let row = &tx.look(row)?;
+        if tx.array_id(row).is_none() {
+            return Ok(None);
+        }
         let Some(array) = array_of(tx, row)? else {
             return Ok(None);
         };

@@ -1,4 +1,4 @@
-"""An object in a frozen set from outside is the one that an argument is: what is written to it shows."""
+"""An object in a frozen set from outside is the one that an argument is: writes to it show."""
 
 import torch
 

@@ -1,4 +1,4 @@
-"""`out=` of a dtype that a result can be cast to stays in the graph; one that it can't be cast to raises."""
+"""`out=` of a dtype that results can be cast to stays in the graph; of another, the call raises."""
 
 import torch
 
