@@ -152,8 +152,8 @@ class OptimizedModule(torch.nn.Module):
         return len(self._orig_mod)
 
     def __bool__(self) -> bool:
-        # Without this, truth would be asked of `__len__`, which few modules have.
-        return True
+        # Without this, truth would be asked of `__len__` here, which few modules have.
+        return bool(self._orig_mod)
 
     def __getitem__(self, index: Any) -> Any:
         return self._orig_mod[index]

@@ -68,6 +68,36 @@ def test_parameters_are_exchanged_behind_a_compilation():
     torch.testing.assert_close(compiled(x), net(x))
 
 
+def test_a_function_that_is_not_differentiated_reads_parameters():
+    """A compiler gets the nodes of `forward`: it could not follow parameters into the function."""
+
+    class Through(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, y, layers):
+            for layer in layers:
+                x = layer(x) * 2
+            ctx.save_for_backward(x)
+            return x, y
+
+        @staticmethod
+        def backward(ctx, grad, other):
+            (x,) = ctx.saved_tensors
+            return grad * x, other, None
+
+    layers = nn.ModuleList([nn.Linear(3, 3), nn.Tanh()])
+
+    def fn(x, y):
+        first, same = Through.apply(x, y, layers)
+        return first + 1, same, same is y, first.requires_grad
+
+    backend = known("aot_eager")
+    compiled = ferrodyn.compile(fn, backend=backend, fullgraph=True)
+    for x in torch.ones(2, 3), torch.ones(2, 3, requires_grad=True):
+        with torch.set_grad_enabled(not x.requires_grad):
+            torch.testing.assert_close(compiled(x, x.detach() * 2), fn(x, x.detach() * 2))
+    assert len(backend.graphs) == 2
+
+
 BACKENDS = ["aot_eager", pytest.param("inductor", marks=pytest.mark.once)]
 
 

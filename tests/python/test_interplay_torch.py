@@ -214,6 +214,23 @@ def test_saved_tensor_hooks_that_torchs_tracer_builds_in():
     assert packed
 
 
+def test_saved_tensor_hooks_see_only_what_the_program_saves():
+    def looking(gm, inputs):
+        nodes = [node for node in gm.graph.nodes if node.op.startswith("call")]
+        assert all("example_value" in node.meta for node in nodes)
+        return gm.forward
+
+    packed = []
+    hooks = torch.autograd.graph.saved_tensors_hooks
+    compiled = ferrodyn.compile(lambda x, y: torch.special.xlog1py(x * y, y), backend=looking)
+    x = torch.ones(3, requires_grad=True)
+    with hooks(lambda t: packed.append(t) or t, lambda t: t):
+        compiled(x, X)
+        compiled_packs = len(packed)
+        torch.special.xlog1py(x * X, X)
+    assert compiled_packs == len(packed) - compiled_packs
+
+
 @pytest.mark.parametrize("backend", ["eager", "aot_eager"])
 def test_values_that_plain_python_reads_are_right_below_any_backend(backend):
     def f(x):

@@ -168,6 +168,7 @@ def test_length_iteration_and_truth():
     compiled = ferrodyn.compile(layers, backend="eager")
     assert len(compiled) == 2 and compiled[1] is layers[1] and list(compiled) == list(layers)
     assert bool(compiled) and bool(pair()[1])
+    assert not ferrodyn.compile(torch.nn.ModuleList(), backend="eager")
     with pytest.raises(TypeError, match="len"):
         len(pair()[1])
 

@@ -5,11 +5,12 @@
 
 use std::sync::Mutex;
 
-use pyo3::exceptions::PyException;
+use pyo3::exceptions::{PyException, PyRuntimeError};
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyCFunction, PyDict, PyList, PyTuple};
+use torch_abi::TorchAbi;
 use torch_abi::contexts::leaving_level;
 use torch_abi::names::{CONTEXTS, ContextKind};
 
@@ -109,7 +110,10 @@ impl Propagation {
         let used_by_backend = tracing.getattr("fake_mode")?;
         tracing.setattr("fake_mode", &self.mode)?;
         let entered = self.enter_all(py, &stack);
-        let result = entered.map(|()| self.run_all(py, &torch, &mut running));
+        let result = entered.map(|()| {
+            let abi = TorchAbi::get(py).map_err(|e| PyRuntimeError::new_err(e.to_string()))?;
+            abi.without_saved_tensors_hooks(py, || self.run_all(py, &torch, &mut running))
+        });
         let left = match (&result, &running) {
             (Ok(Err(_)), Some(stopped_at)) => leave_entered(self.gm.bind(py), stopped_at),
             _ => Ok(()),

@@ -112,6 +112,8 @@ pub const TRANSFORMS_ACTIVE: &str = "_are_functorch_transforms_active";
 pub const AUTOGRAD_C: &str = "_autograd";
 /// Innermost hooks on saved tensors, in [`AUTOGRAD_C`].
 pub const SAVED_TENSORS_HOOKS: &str = "_top_saved_tensors_default_hooks";
+/// Says whether hooks on saved tensors wait for the end of a trace, in [`AUTOGRAD_C`].
+pub const SAVED_TENSORS_HOOKS_WAIT: &str = "_saved_tensors_hooks_set_tracing";
 /// Class of generators of random numbers, in [`TORCH_C`].
 pub const GENERATOR: &str = "Generator";
 /// Context manager that turns `__torch_function__` and its modes off, in [`TORCH_C`].

@@ -309,6 +309,24 @@ impl TorchAbi {
             .getattr(names::SAVED_TENSORS_HOOKS)
     }
 
+    /// Runs something without the program's hooks on saved tensors, as torch does while it traces: they are called for
+    /// what the program computes, not for what is asked of fake tensors.
+    ///
+    /// # Errors
+    /// Where torch has no function that says so, and what `run` raises.
+    pub fn without_saved_tensors_hooks<R>(
+        &self,
+        py: Python<'_>,
+        run: impl FnOnce() -> PyResult<R>,
+    ) -> PyResult<R> {
+        let autograd = py.import(names::TORCH_C)?.getattr(names::AUTOGRAD_C)?;
+        let set = autograd.getattr(names::SAVED_TENSORS_HOOKS_WAIT)?;
+        let before = set.call1((true,))?;
+        let result = run();
+        set.call1((before,))?;
+        result
+    }
+
     /// Names of a raw key set as `DispatchKeySet(...)` lists them: `CPU, ADInplaceOrView, AutogradCPU`.
     ///
     /// # Errors

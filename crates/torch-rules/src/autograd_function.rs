@@ -44,7 +44,28 @@ class FunctionCtx:
     def set_materialize_grads(self, value):
         self.materializes = value
 
+import torch
 import weakref
+
+def forward_only(cls, sets_up, *args):
+    ctx = FunctionCtx()
+    ctx.needs_input_grad = tuple([isinstance(a, torch.Tensor) and a.requires_grad for a in args])
+    before = torch.is_grad_enabled()
+    if before:
+        torch.set_grad_enabled(False)
+    if sets_up:
+        result = cls.forward(*args)
+        cls.setup_context(ctx, args, result)
+    else:
+        result = cls.forward(ctx, *args)
+    in_tuple = isinstance(result, tuple)
+    results = []
+    for r in result if in_tuple else (result,):
+        given = any([r is a for a in args]) and not any([r is d for d in ctx.dirty])
+        results.append(r.view_as(r) if given and isinstance(r, torch.Tensor) else r)
+    if before:
+        torch.set_grad_enabled(True)
+    return tuple(results) if in_tuple else results[0]
 
 def function(cls, objects):
     # Weakly: the code goes with the objects.
@@ -232,6 +253,9 @@ fn apply_noting(
     let reads_others =
         new_inputs || !objects.is_empty() || reads.iter().any(|n| !given.contains(n));
     if reads_others {
+        if !tx.runs_as_is && !differentiable {
+            return forward_only(tx, class, args).map(Some);
+        }
         if !tx.runs_as_is {
             return Err(Stop::brk(
                 format!(
@@ -255,6 +279,25 @@ fn apply_noting(
     let inferred = inferred(out);
     let result = tx.emit_inferred(&callee, node_args, inferred, &passed)?;
     written(tx, &dirty, result).map(|v| Some(Flow::Value(v)))
+}
+
+/// Inlines `forward`, whose result nothing is differentiated through: a compiler can follow what it reads from elsewhere.
+fn forward_only(tx: &mut Tx<'_>, class: &Obj, args: &Args) -> R<Flow> {
+    let sets_up = overrides(tx.py, class, "setup_context")?;
+    let function = CONTEXT_MODULE.get(tx.py)?.getattr("forward_only")?;
+    let mut given = args.clone();
+    given
+        .pos
+        .splice(0..0, [Var::py(class.clone()), tx.bool(sets_up)]);
+    tx.call(&Var::py(function.unbind()), given)
+}
+
+/// Whether a class has a method of its own under the name of one that every function has.
+fn overrides(py: Python<'_>, class: &Obj, name: &str) -> PyResult<bool> {
+    let base = py
+        .import("torch.autograd.function")?
+        .getattr("_SingleLevelFunction")?;
+    Ok(!class.bind(py).getattr(name)?.is(&base.getattr(name)?))
 }
 
 /// The node in levels of transforms. The methods do no more than compute, so they may be run on what stands for the
@@ -404,17 +447,10 @@ fn interpret_function(
         .effects
         .write_attr(ctx, &Arc::from("needs_input_grad"), Some(Var::tuple(flags)));
     tx.st.grad_enabled = false;
-    let base = py
-        .import("torch.autograd.function")?
-        .getattr("_SingleLevelFunction")?;
-    let own = |name: &str| -> PyResult<bool> {
-        let b = class.bind(py);
-        Ok(!b.getattr(name)?.is(&base.getattr(name)?))
-    };
     let class_var = Var::py(class.clone());
     let method = |tx: &mut Tx<'_>, name: &str| tx.getattr_sync(&class_var, &Arc::from(name));
     let forward = method(tx, "forward")?;
-    let result = if own("setup_context")? {
+    let result = if overrides(py, class, "setup_context")? {
         let result = tx.call_sync(&forward, args.clone())?;
         let setup = method(tx, "setup_context")?;
         let inputs = Var::tuple(args.pos.clone());
@@ -463,7 +499,7 @@ fn interpret_function(
     let end = tx.log.graph.checkpoint();
     let mut graphs = None;
     if differentiable {
-        let name = match own("vjp")? {
+        let name = match overrides(py, class, "vjp")? {
             true => "vjp",
             false => "backward",
         };

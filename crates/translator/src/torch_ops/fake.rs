@@ -4,11 +4,12 @@
 
 pub use operations::fake_result::fake_result;
 use operations::fake_result::named_classes;
+use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use tensor_meta::{Does, Inferred};
-use torch_abi::names;
 use torch_abi::size_symbols::MayDepend;
+use torch_abi::{TorchAbi, names};
 use variables::Obj;
 
 use super::args::NodeArgs;
@@ -151,7 +152,8 @@ impl<'py> Tx<'py> {
             .call_method1("getLogger", (names::FAKE_TENSOR,))?;
         let silent = log.getattr("disabled")?;
         log.setattr("disabled", true)?;
-        let result = (|| {
+        let abi = TorchAbi::get(py).map_err(|e| PyRuntimeError::new_err(e.to_string()))?;
+        let result = abi.without_saved_tensors_hooks(py, || {
             mode.call_method0("__enter__")?;
             let mut fakes: Vec<(usize, Obj)> = Vec::new();
             let mut run = |tx: &mut Self| -> PyResult<(Inferred, Obj)> {
@@ -212,7 +214,7 @@ impl<'py> Tx<'py> {
                 self.keep_lengths(&fakes);
             }
             r
-        })();
+        });
         log.setattr("disabled", silent)?;
         // `set_grad_enabled` is a context manager that acts when made: leaving it restores.
         grad.call_method1("__exit__", (py.None(), py.None(), py.None()))?;
