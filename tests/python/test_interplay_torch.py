@@ -214,6 +214,31 @@ def test_saved_tensor_hooks_that_torchs_tracer_builds_in():
     assert packed
 
 
+redispatch = getattr(torch.overrides, "redispatch_function", None)
+
+
+@pytest.mark.skipif(redispatch is None, reason="of newer versions of torch")
+@pytest.mark.parametrize("breaks", [False, True])
+def test_a_level_of_torch_function_is_skipped_by_what_runs_below(breaks):
+    class Asked(torch.Tensor):
+        @classmethod
+        def __torch_function__(cls, func, types, args, kwargs=None):
+            return redispatch(func, types, args, kwargs or {})
+
+    def add(a, b):
+        if breaks:
+            torch._dynamo.graph_break()
+        if torch.overrides.has_torch_function((a, b)):
+            return torch.overrides.handle_torch_function(add, (a, b), a, b)
+        return a + b
+
+    compiled = ferrodyn.compile(lambda a, b: add(a, b) * 2, backend="eager")
+    x = torch.ones(3).as_subclass(Asked)
+    for _ in range(2):
+        assert torch.equal(compiled(x, x), torch.full((3,), 4.0))
+    assert not torch._C._peek_should_skip_torch_function()
+
+
 def test_saved_tensor_hooks_see_only_what_the_program_saves():
     def looking(gm, inputs):
         nodes = [node for node in gm.graph.nodes if node.op.startswith("call")]

@@ -31,7 +31,7 @@ pub(crate) fn read(
     let mut out = Vec::new();
     for text in texts {
         let tree = parse
-            .call1((text.trim(), "<shape guard>", "eval"))?
+            .call1((named_values(text.trim()), "<shape guard>", "eval"))?
             .getattr(intern!(py, "body"))?;
         let mut found = Vec::new();
         if reader.condition(&tree, true, &mut found)?.is_some() {
@@ -45,6 +45,18 @@ pub(crate) fn read(
         out.extend(leaves.into_iter().map(ShapeGuard::Unchanged));
     }
     Ok(Some(out))
+}
+
+/// An expression with a name in the place of what torch made on the way from an input and writes in angle brackets
+/// (`<ephemeral: a view's argument>`). It is no input, so what is compared with it is held to the values it has.
+fn named_values(text: &str) -> String {
+    const BEGINS: &str = "<ephemeral";
+    let mut parts = text.split(BEGINS);
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |before, part| {
+        let rest = part.split_once('>').map_or("", |(_, rest)| rest);
+        before + "ephemeral" + rest
+    })
 }
 
 /// How many conditions of expressions a comparison may have.

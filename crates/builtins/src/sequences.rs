@@ -134,6 +134,14 @@ fn deque_method(tx: &mut Tx<'_>, id: ObjId, name: &str, full: &str, args: Args) 
     Ok(Some(Flow::Value(match name {
         "appendleft" | "extendleft" => {
             let v = tx.one(full, args)?;
+            if name == "extendleft" && tx.runs_code(&v)? {
+                // What gives the items may look at the deque: each is there before the next is asked for.
+                let it = tx.get_iter(&v)?;
+                while let Some(item) = tx.iter_next(&it)? {
+                    deque_method(tx, id, "appendleft", full, Args::pos(vec![item]))?;
+                }
+                return value(none);
+            }
             let new = if name == "appendleft" {
                 vec![v]
             } else {

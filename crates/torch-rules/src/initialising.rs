@@ -6,9 +6,34 @@
 
 use pyo3::prelude::*;
 use translator::call::Callee;
+use translator::rules::{Given, Rule, RuleList};
 use translator::state::OnReturn;
-use translator::stop::R;
-use translator::tx::Tx;
+use translator::stop::{R, Stop};
+use translator::tx::{Args, Tx};
+use variables::{Origin, Var};
+
+pub(crate) const RULES: RuleList = &[(
+    "torch.nn.modules.lazy",
+    &[(
+        "LazyModuleMixin._infer_parameters",
+        infer_parameters as Rule,
+    )],
+)];
+
+/// The hook in front of the first call of a lazy module, which makes its parameters and its class. A module that is
+/// made in the compiled function is made anew in each call.
+fn infer_parameters(tx: &mut Tx<'_>, _: &'static str, args: Args) -> Given {
+    let Some(module) = args.pos.first() else {
+        return Ok(None);
+    };
+    if let Var::Obj(id) = tx.realize(module)?
+        && let Origin::Source { obj, .. } = &tx.obj(id).origin
+    {
+        let class = obj.bind(tx.py).get_type().name()?;
+        return Err(Stop::uninitialized(class));
+    }
+    Ok(None)
+}
 
 /// Whether a compiler's graph has the call of a Python function whole, or it runs in eager mode with
 /// all that it calls: the constructor of one of torch's modules, a function of `torch.nn.init`.

@@ -74,6 +74,7 @@ pub const LISTED: &[RuleList] = &[
     conditions::RULES,
     questions::RULES,
     optimizer_state::RULES,
+    initialising::RULES,
 ];
 
 /// What the interpreter asks of this crate.

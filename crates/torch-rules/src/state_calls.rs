@@ -419,6 +419,8 @@ fn is_skipped<'py>(tx: &Tx<'py>, f: &Bound<'py, PyAny>, named: &Named) -> R<bool
     let qualname = || named.qualname(f);
     let graph = tx.is_graph_function(f)?;
     let inlined_anyway = is_pure_stdlib(f, named)
+        // What it says of a type is computed from the type's name alone.
+        || matches!(module, "numpy._core.getlimits" | "numpy.core.getlimits")
         || module == names::DYNAMO_MUTATION_GUARD
         || module == "torch.autograd.grad_mode"
         || module == "torch.cuda.amp.autocast_mode"

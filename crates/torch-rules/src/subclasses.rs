@@ -14,9 +14,10 @@ use pyo3::prelude::*;
 use pyo3::types::PyType;
 use tensor_meta::{Alias, Inferred, TensorMeta};
 use torch_abi::names;
+use translator::Instead;
 use translator::raw::type_lookup;
 use translator::rules::{Given, Rule, RuleList, value};
-use translator::stop::{R, Stop};
+use translator::stop::{BreakReason, R, Stop};
 use translator::torch_ops::emit::Callee;
 use translator::tx::{Args, Flow, Tx};
 use variables::contexts::{Effect, OpenContext};
@@ -70,7 +71,11 @@ pub(crate) const RULES: RuleList = &[
     ),
     (
         names::TORCH_C,
-        &[("DisableTorchFunctionSubclass", disabler as Rule)],
+        &[
+            ("DisableTorchFunctionSubclass", disabler as Rule),
+            ("_disabled_torch_function_impl", unasked),
+            ("_skip_one_hop_torch_function", skip_one_level),
+        ],
     ),
 ];
 
@@ -332,6 +337,44 @@ fn torchs_own(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     .map(|made| Some(Flow::Value(made)))
 }
 
+/// What a class of parameters has as its `__torch_function__`, called by one that derives from it: runs the function
+/// while no class is asked.
+fn unasked(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
+    let given = tx.by_name(name, args, &["func", "types", "args", "kwargs"], 2, 4)?;
+    let [Some(function), _, pos, kw] = &given[..] else {
+        return Ok(None);
+    };
+    let pos = match pos {
+        Some(pos) => tx.iterate(pos)?,
+        None => Vec::new(),
+    };
+    let kw = match kw {
+        Some(kw) => tx.realize(kw)?,
+        None => tx.none(),
+    };
+    let kw = match kw.is_none(tx.py) {
+        true => Vec::new(),
+        false => tx.keyword_items(&kw)?,
+    };
+    let function = tx.realize(function)?;
+    let made = tx.without_classes(|tx| tx.call_sync(&function, Args { pos, kw }))?;
+    value(made)
+}
+
+/// `torch.overrides.redispatch_function`: a function that runs below it, and asks first, is told that no class wants
+/// to be asked. Code that is captured does not ask anew.
+fn skip_one_level(_: &mut Tx<'_>, _: &'static str, _: Args) -> Given {
+    Err(Stop::Break(Box::new(BreakReason {
+        reason: "Call of `torch.overrides.redispatch_function`".into(),
+        explanation: "One level of `__torch_function__` is skipped by whatever runs below it and asks first: the function runs in eager mode, with all that it calls.".into(),
+        hints: vec![
+            "Call `super().__torch_function__(func, types, args, kwargs)` in place of it.".into(),
+        ],
+        instead: Some(Instead::RunAllAlways),
+        ..BreakReason::default()
+    })))
+}
+
 /// `Tensor._make_subclass(cls, data, require_grad=False)`.
 fn make_subclass(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     let given = tx.by_name(name, args, &["cls", "data", "require_grad"], 2, 3)?;
@@ -350,11 +393,15 @@ fn make_subclass(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
         None => false,
     };
     let dtype = tx.st.effects.meta(t).dtype;
-    if class.is(&tx.known.tensor) || records && !(dtype.is_floating() || dtype.is_complex()) {
+    let plain = class.is(&tx.known.tensor);
+    if records && (plain || !(dtype.is_floating() || dtype.is_complex())) {
         return Ok(None);
     }
     if !records {
         let of = detached(tx, t)?;
+        if plain {
+            return value(Var::Tensor(of));
+        }
         return as_subclass(tx, &of, &class).map(|made| Some(Flow::Value(made)));
     }
     check_followed(tx, &class)?;

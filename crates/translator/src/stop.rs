@@ -35,6 +35,8 @@ pub enum Instead {
     SkipFrame,
     /// the whole frame runs in eager mode, with all that it calls, where a compiler would get the graph
     RunAll,
+    /// the same, whatever would get the graph
+    RunAllAlways,
     /// an error
     Raise,
 }

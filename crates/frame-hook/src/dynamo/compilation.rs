@@ -372,6 +372,9 @@ impl<'py> Compilation<'_, 'py> {
         if reason.instead == Some(Instead::SkipFrame) && !self.ctx.fullgraph() {
             return Err(Ended::With(Compiled::Skip));
         }
+        if reason.instead == Some(Instead::RunAllAlways) && !self.ctx.fullgraph() {
+            return Err(Ended::With(Compiled::SkipAll));
+        }
         if reason.instead == Some(Instead::RunAll) && !self.ctx.fullgraph() {
             if !tx.runs_as_is {
                 return Err(Ended::With(Compiled::SkipAll));

@@ -2,6 +2,8 @@
 //!
 //! Does not live here: what is read of exceptions (the crate `builtins`).
 
+use std::sync::Arc;
+
 use variables::{ObjId, Var};
 
 use crate::tx::Tx;
@@ -22,6 +24,15 @@ impl Tx<'_> {
         }
         let handled = handled.filter(|_| !itself);
         self.break_cycle(*id, handled.as_ref());
+        let name = Arc::from("__context__");
+        if let Some(handled) = &handled
+            && self.obj(*id).attrs.contains_key(&name)
+        {
+            // One that the program wrote is replaced.
+            self.st
+                .effects
+                .write_attr(*id, &name, Some(handled.clone()));
+        }
         self.st.raised_under.insert(*id, handled);
     }
 
