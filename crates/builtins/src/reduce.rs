@@ -120,6 +120,11 @@ fn extreme(tx: &mut Tx<'_>, name: &'static str, mut args: Args) -> Given {
     {
         return value(v);
     }
+    if key.is_none()
+        && let Some(v) = tx.extreme_in_graph(name, &items)?
+    {
+        return value(v);
+    }
     let op = if name == "min" {
         CompareOp::Lt
     } else {

@@ -309,6 +309,20 @@ impl TorchAbi {
             .getattr(names::SAVED_TENSORS_HOOKS)
     }
 
+    /// Until what this gives is dropped, the program's hooks on saved tensors are not called in this thread: operations
+    /// on fake tensors are no part of the program, and checkpointing counts what is saved.
+    ///
+    /// # Errors
+    /// Where torch has no such function.
+    pub fn saved_tensors_unseen<'py>(py: Python<'py>) -> PyResult<SavedTensorsUnseen<'py>> {
+        let set = py
+            .import(names::TORCH_C)?
+            .getattr(names::AUTOGRAD_C)?
+            .getattr(names::SET_HOOKS_TRACING)?;
+        let before = set.call1((true,))?;
+        Ok(SavedTensorsUnseen { set, before })
+    }
+
     /// Names of a raw key set as `DispatchKeySet(...)` lists them: `CPU, ADInplaceOrView, AutogradCPU`.
     ///
     /// # Errors
@@ -344,5 +358,19 @@ impl TorchAbi {
             .trim_start_matches("DispatchKeySet(")
             .trim_end_matches(')')
             .to_owned())
+    }
+}
+
+/// See [`TorchAbi::saved_tensors_unseen`].
+pub struct SavedTensorsUnseen<'py> {
+    set: Bound<'py, PyAny>,
+    before: Bound<'py, PyAny>,
+}
+
+impl Drop for SavedTensorsUnseen<'_> {
+    fn drop(&mut self) {
+        if let Err(error) = self.set.call1((&self.before,)) {
+            error.write_unraisable(self.set.py(), None);
+        }
     }
 }

@@ -3,22 +3,54 @@
 //! The graph checks it, and what comes behind relies on it: sizes that were not known are known well enough. Of
 //! numbers that are known, the functions are followed as any other.
 
-use bytecode::op::CompareOp;
+use bytecode::op::{BinaryOp, CompareOp};
 use pyo3::prelude::*;
+use torch_abi::names;
 use translator::rules::{Given, Rule, RuleList};
 use translator::stop::R;
 use translator::tx::{Args, Flow, Tx};
 use variables::Var;
 
-pub(crate) const RULES: RuleList = &[(
-    "torch",
-    &[
-        ("_check", check as Rule),
-        ("_check_value", check),
-        ("_check_index", check),
-        ("_check_is_size", check_is_size),
-    ],
-)];
+pub(crate) const RULES: RuleList = &[
+    (
+        "torch",
+        &[
+            ("_check", check as Rule),
+            ("_check_value", check),
+            ("_check_index", check),
+            ("_check_is_size", check_is_size),
+            ("sym_not", sym_not),
+        ],
+    ),
+    (
+        names::SYMBOLIC_SHAPES,
+        &[("sym_and", combined as Rule), ("sym_or", combined)],
+    ),
+];
+
+/// `not a` of a condition that the graph computes.
+fn sym_not(tx: &mut Tx<'_>, _: &'static str, args: Args) -> Given {
+    match (args.pos.as_slice(), args.kw.is_empty()) {
+        ([condition], true) => Ok(tx.negated_condition(condition)?.map(Flow::Value)),
+        _ => Ok(None),
+    }
+}
+
+/// All of the conditions, or one of them.
+fn combined(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
+    let op = match name {
+        "sym_and" => BinaryOp::And,
+        _ => BinaryOp::Or,
+    };
+    let Some((first, others)) = args.pos.split_first().filter(|_| args.kw.is_empty()) else {
+        return Ok(None);
+    };
+    let mut made = first.clone();
+    for other in others {
+        made = tx.binary_sync(op, &made, other)?;
+    }
+    Ok(Some(Flow::Value(made)))
+}
 
 fn done(tx: &Tx<'_>) -> Given {
     Ok(Some(Flow::Value(tx.none())))
@@ -74,7 +106,7 @@ fn check_is_size(tx: &mut Tx<'_>, _: &'static str, args: Args) -> Given {
 /// # Errors
 /// As [`Tx::check_in_graph`].
 pub(crate) fn answer_unknown(tx: &mut Tx<'_>, name: &str, condition: &Var) -> R<Option<bool>> {
-    if tx.condition(condition).is_none() {
+    if !tx.is_condition(condition) {
         return Ok(None);
     }
     Ok(match name {

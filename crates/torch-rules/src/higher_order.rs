@@ -8,7 +8,7 @@
 //! Invariant: what plain Python refuses is left to it: functions that write to what they are given, or that
 //! give it back.
 
-use fx_graph::{NodeData, NodeId, OpKind, Target};
+use fx_graph::{Arg, NodeData, NodeId, OpKind, Target};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyFloat, PyInt};
 use rustc_hash::FxHashSet;
@@ -18,6 +18,7 @@ use torch_abi::names;
 use translator::rules::{Given, Rule, RuleList};
 use translator::state::OnReturn;
 use translator::stop::{R, Stop};
+use translator::torch_ops::args::MetaArg;
 use translator::torch_ops::emit::Callee;
 use translator::tx::{Args, Flow, Tx};
 use variables::{Body, Obj, Var};
@@ -68,10 +69,22 @@ def part(body, places):
 def rows(tensors):
     return tuple(tensor.select(0, 0) for tensor in tensors)
 
+def differ_in_sizes(found, others):
+    def other_sizes(one, other):
+        return isinstance(one, tuple) and isinstance(other, tuple) and len(one[0]) == len(other[0]) and one[2:] == other[2:]
+    return len(found) == len(others) and all(a == b or other_sizes(a, b) for a, b in zip(found, others))
+
 def cond(op, bodies, counts):
+    call = lambda pred, *given: op(pred, *bodies, given)
     def check(pred, *given):
-        same(run(bodies[0], given), run(bodies[1], given))
-    return check, lambda pred, *given: op(pred, *bodies, given)
+        found, others = (run(body, given) for body in bodies)
+        if found != others and differ_in_sizes(found, others):
+            # How large a result is depends on what decides.
+            if knows_no_sizes(given):
+                raise torch._subclasses.fake_tensor.DynamicOutputShapeException(op)
+            return tuple(call(pred, *given))
+        same(found, others)
+    return check, call
 
 def like(value):
     if not isinstance(value, torch.Tensor):
@@ -162,10 +175,27 @@ pub(crate) const RULES: RuleList = &[
         names::SCAN,
         &[("scan", whole_scan as Rule), ("ScanOp.__call__", scan)],
     ),
+    (
+        names::OPERATOR_UTILS,
+        &[(names::COMPILED_OR_RUN, compiled_or_run as Rule)],
+    ),
 ];
 
+/// An operator that is none of these runs in eager mode, where torch compiles the whole call.
+fn compiled_or_run(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
+    whole(tx, names::OPERATOR_UTILS, name, args)
+}
+
+/// torch's own Python hands its arguments on to the operator, where it is captured.
 fn whole_cond(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
-    whole(tx, names::COND, name, args)
+    let names = ["pred", "true_fn", "false_fn", "operands"];
+    let given = tx.by_name(name, args, &names, 3, 4)?;
+    let [Some(pred), Some(yes), Some(no), operands] = &given[..] else {
+        return Ok(None);
+    };
+    let operands = operands.clone().unwrap_or_else(|| Var::tuple(Vec::new()));
+    let of_operator = vec![tx.none(), pred.clone(), yes.clone(), no.clone(), operands];
+    cond(tx, name, Args::pos(of_operator))
 }
 
 fn whole_while_loop(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
@@ -192,8 +222,11 @@ fn cond_node(tx: &mut Tx<'_>, name: &'static str, args: Args, numbers: &mut Numb
     let [_, Some(pred), Some(yes), Some(no), Some(operands)] = &given[..] else {
         return Ok(None);
     };
-    let pred = tx.realize(pred)?;
     let operands = tx.iterate(operands)?;
+    if let Some(number) = tx.condition_node(pred)? {
+        return conditional(tx, Predicate::Number(number), (yes, no), operands, numbers);
+    }
+    let pred = tx.realize(pred)?;
     let Var::Tensor(t) = &pred else {
         // Only a number decides while tracing; torch refuses everything else.
         if !matches!(&pred, Var::Const(o) if is_plain_number(tx, o)) {
@@ -209,6 +242,22 @@ fn cond_node(tx: &mut Tx<'_>, name: &'static str, args: Args, numbers: &mut Numb
             "a predicate of more than one element",
         ));
     }
+    conditional(tx, Predicate::Tensor(pred), (yes, no), operands, numbers)
+}
+
+/// What decides: a tensor, or a number that the graph computes.
+enum Predicate {
+    Tensor(Var),
+    Number(NodeId),
+}
+
+fn conditional(
+    tx: &mut Tx<'_>,
+    pred: Predicate,
+    (yes, no): (&Var, &Var),
+    operands: Vec<Var>,
+    numbers: &mut Numbers,
+) -> Given {
     let around = crate::bodies::graph_around(tx, &operands)?;
     let mut op = HigherOrder::new(
         "torch.cond",
@@ -216,7 +265,10 @@ fn cond_node(tx: &mut Tx<'_>, name: &'static str, args: Args, numbers: &mut Numb
         "cond_op",
         &["cond_true", "cond_false"],
     );
-    op.before.push(pred);
+    match pred {
+        Predicate::Tensor(pred) => op.before.push(pred),
+        Predicate::Number(node) => op.number = Some(node),
+    }
     let mut tensors = Vec::new();
     for v in &operands {
         all_tensors(tx, op.path, v, &mut tensors)?;
@@ -380,6 +432,8 @@ struct HigherOrder {
     counts: Vec<usize>,
     /// arguments of the node that no function gets
     before: Vec<Var>,
+    /// a number that comes before all others
+    number: Option<NodeId>,
     /// arguments of the node that the functions get
     inputs: Vec<Var>,
     /// what stands for each of them in the functions
@@ -400,6 +454,7 @@ impl HigherOrder {
             parts,
             counts: Vec::new(),
             before: Vec::new(),
+            number: None,
             inputs: Vec::new(),
             inside: Vec::new(),
         }
@@ -706,7 +761,11 @@ fn higher_order(
     let function = made.unbind();
     let callee = Callee::Function(&function, op.path, None);
     let args = Args::pos(op.before.into_iter().chain(inputs).collect());
-    let others = tx.node_args_with_sizes(&args)?;
+    let mut others = tx.node_args_with_sizes(&args)?;
+    if let Some(number) = op.number {
+        others.pos.insert(0, Arg::Node(number));
+        others.meta_pos.insert(0, MetaArg::Bool(true));
+    }
     let graphs: Vec<_> = all
         .iter()
         .zip(op.parts)

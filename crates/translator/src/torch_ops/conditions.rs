@@ -5,10 +5,11 @@
 
 use std::rc::Rc;
 
-use bytecode::op::CompareOp;
-use fx_graph::Arg;
+use bytecode::op::{BinaryOp, CompareOp};
+use fx_graph::{Arg, NodeId};
 use guards::{GuardKind, IntCompare, IntExpr, IntRelation};
 use pyo3::prelude::*;
+use pyo3::types::PyBool;
 use tensor_meta::Fact;
 use variables::{ComputedVar, Var};
 
@@ -69,14 +70,120 @@ impl Tx<'_> {
         Some((relation, (a.value, b.value)))
     }
 
+    /// The conditions that a condition is of: whether both have to hold, and which they are.
+    fn combined(&self, v: &Var) -> Option<(bool, [Var; 2])> {
+        let Var::Computed(c) = v else { return None };
+        let [a, b] = &c.args[..] else { return None };
+        let operator = self.known.operator.bind(self.py);
+        let is = |name| operator.getattr(name).is_ok_and(|f| f.is(&c.function));
+        let both = match (is("and_"), is("or_")) {
+            (true, _) => true,
+            (_, true) => false,
+            _ => return None,
+        };
+        let parts = self.is_condition(a) && self.is_condition(b);
+        parts.then(|| (both, [a.clone(), b.clone()]))
+    }
+
+    /// Whether a value is a condition over numbers that the graph reads.
+    pub fn is_condition(&self, v: &Var) -> bool {
+        self.condition(v).is_some() || self.combined(v).is_some()
+    }
+
+    /// `a & b` and `a | b` of conditions, of which one may be known. `None` for other values.
+    pub(crate) fn combine_conditions(&self, op: BinaryOp, a: &Var, b: &Var) -> R<Option<Var>> {
+        let both = match op {
+            BinaryOp::And => true,
+            BinaryOp::Or => false,
+            _ => return Ok(None),
+        };
+        for (known, other) in [(a, b), (b, a)] {
+            if let Var::Const(o) = known
+                && let Ok(known) = o.bind(self.py).cast_exact::<PyBool>()
+                && self.is_condition(other)
+            {
+                let decides = known.is_true() != both;
+                let found = if decides {
+                    self.bool(!both)
+                } else {
+                    other.clone()
+                };
+                return Ok(Some(found));
+            }
+        }
+        if !self.is_condition(a) || !self.is_condition(b) {
+            return Ok(None);
+        }
+        let name = if both { "and_" } else { "or_" };
+        let function = self.known.operator.bind(self.py).getattr(name)?;
+        let (Some(x), Some(y)) = (self.value_now(a)?, self.value_now(b)?) else {
+            return Ok(None);
+        };
+        let value = function.call1((x, y))?.unbind();
+        let args = vec![a.clone(), b.clone()];
+        let made = ComputedVar::new(function.unbind(), args, value, false);
+        Ok(made.map(Var::Computed))
+    }
+
+    /// `not v` of a condition. `None` for other values.
+    ///
+    /// # Errors
+    /// None of its own.
+    pub fn negated_condition(&self, v: &Var) -> R<Option<Var>> {
+        if let Some((both, [a, b])) = self.combined(v) {
+            let op = if both { BinaryOp::Or } else { BinaryOp::And };
+            return match (self.negated_condition(&a)?, self.negated_condition(&b)?) {
+                (Some(a), Some(b)) => self.combine_conditions(op, &a, &b),
+                _ => Ok(None),
+            };
+        }
+        let (Var::Computed(c), Some((relation, (a, b)))) = (v, self.condition(v)) else {
+            return Ok(None);
+        };
+        let op = relation.op.negated();
+        let function = self.known.operator.bind(self.py).getattr(op.function())?;
+        let Var::Const(value) = self.bool(op.holds(&a, &b)) else {
+            return Ok(None);
+        };
+        let made = ComputedVar::new(function.unbind(), c.args.clone(), value, false);
+        Ok(made.map(Var::Computed))
+    }
+
+    /// The node of a condition. `None` for other values.
+    ///
+    /// # Errors
+    /// A break for what the graph does not compute.
+    pub fn condition_node(&mut self, v: &Var) -> R<Option<NodeId>> {
+        if let Some((relation, _)) = self.condition(v) {
+            let (a, b) = (&relation.left, &relation.right);
+            let args = vec![self.int_arg(a)?, self.int_arg(b)?];
+            return self.number_node(relation.op.function(), args).map(Some);
+        }
+        let Some((both, [a, b])) = self.combined(v) else {
+            return Ok(None);
+        };
+        let (a, b) = (self.condition_node(&a)?, self.condition_node(&b)?);
+        let (Some(a), Some(b)) = (a, b) else {
+            return Ok(None);
+        };
+        let name = if both { "and_" } else { "or_" };
+        self.number_node(name, vec![a.into(), b.into()]).map(Some)
+    }
+
     /// Has the graph check a condition over numbers that it reads, by `check`, which raises where it does not hold; it
     /// is relied on from here on. `false` where the graph has to end: it could not be run again from its start.
     ///
     /// # Errors
     /// A break for what the graph does not compute.
     pub fn check_in_graph(&mut self, check: &Bound<'_, PyAny>, condition: &Var) -> R<bool> {
-        match self.condition(condition) {
-            Some((relation, values)) => self.check_relation(check, &relation, values),
+        if let Some((relation, values)) = self.condition(condition) {
+            return self.check_relation(check, &relation, values);
+        }
+        match self.combined(condition) {
+            Some((true, [a, b])) => {
+                Ok(self.check_in_graph(check, &a)? && self.check_in_graph(check, &b)?)
+            }
+            Some((false, _)) => self.check_node(check, |tx| tx.condition_node(condition)),
             None => Ok(false),
         }
     }
@@ -87,14 +194,27 @@ impl Tx<'_> {
         relation: &IntRelation,
         values: (i64, i64),
     ) -> R<bool> {
+        let is_checked = self.check_node(check, |tx| {
+            let args = vec![tx.int_arg(&relation.left)?, tx.int_arg(&relation.right)?];
+            tx.number_node(relation.op.function(), args).map(Some)
+        })?;
+        if is_checked {
+            self.assume_relation(relation, values);
+        }
+        Ok(is_checked)
+    }
+
+    fn check_node(
+        &mut self,
+        check: &Bound<'_, PyAny>,
+        holds: impl FnOnce(&mut Self) -> R<Option<NodeId>>,
+    ) -> R<bool> {
         if self.has_modes() || !self.can_check_in_graph()? {
             return Ok(false);
         }
-        let args = vec![
-            self.int_arg(&relation.left)?,
-            self.int_arg(&relation.right)?,
-        ];
-        let holds = self.number_node(relation.op.function(), args)?;
+        let Some(holds) = holds(self)? else {
+            return Ok(false);
+        };
         let (target, args) = match self.runs_as_is {
             true => {
                 let path = crate::tx::qualified_name(check);
@@ -120,7 +240,6 @@ impl Tx<'_> {
         self.log.graph.set_may_refuse_arguments(node);
         // Nothing that runs only once comes behind it, for a compiler.
         self.st.leads_to_handler |= !self.runs_as_is;
-        self.assume_relation(relation, values);
         Ok(true)
     }
 
@@ -207,7 +326,15 @@ impl Tx<'_> {
         left.zip(self.value_of(&relation.right))
     }
 
-    fn check_with_values(&mut self, holds: &IntRelation, values: Option<(i64, i64)>) -> R<bool> {
+    /// Has the graph check what holds of numbers that it reads; `false` where it can't.
+    ///
+    /// # Errors
+    /// A break for what the graph does not compute.
+    pub(crate) fn check_with_values(
+        &mut self,
+        holds: &IntRelation,
+        values: Option<(i64, i64)>,
+    ) -> R<bool> {
         let check = self.known.torch.bind(self.py).getattr("_check")?;
         match values {
             Some(values) => self.check_relation(&check, holds, values),

@@ -7,8 +7,10 @@
 //! beside tensors is computed in the graph, by Python's own operators.
 
 use std::rc::Rc;
+use std::sync::Arc;
 
-use fx_graph::{Arg, NodeId, OpKind};
+use bytecode::op::CompareOp;
+use fx_graph::{Arg, FnTarget, NodeId, OpKind};
 use guards::{IntBinary, IntExpr, SourceId};
 use pyo3::prelude::*;
 use pyo3::types::PyInt;
@@ -103,14 +105,21 @@ impl Tx<'_> {
         if !is_one || !self.can_read_in_graph(t) {
             return Ok(None);
         }
-        let Some(range) = number_of(meta.dtype) else {
-            return Ok(None);
+        // A graph computes with ints: a flag is one that is not 0.
+        let is_flag = meta.dtype == DType::Bool && self.ints.captures_scalars;
+        let range = match number_of(meta.dtype) {
+            Some(range) => range,
+            None if is_flag => Some((0, 1)),
+            None => return Ok(None),
         };
         let mut tensor = t.node;
         // A compiler gives tensors back, and what is written to this one later is not what was read.
         if !self.runs_as_is {
             tensor = self.repeatable_method("detach", tensor);
             tensor = self.repeatable_method("clone", tensor);
+        }
+        if is_flag {
+            tensor = self.repeatable_method("int", tensor);
         }
         let node = self.item_node(tensor);
         let read = ReadNumber {
@@ -120,10 +129,45 @@ impl Tx<'_> {
             is_python: false,
         };
         let call = self.read_call(read)?;
-        Ok(Some(match range {
+        let number = match range {
             None => self.early_float(call),
             Some(_) => self.early_int(call, ANY_INT),
-        }))
+        };
+        match is_flag {
+            true => self.compare_read(CompareOp::Ne, &number, &self.int(0)),
+            false => Ok(Some(number)),
+        }
+    }
+
+    /// `min` or `max` of ints of which one follows from what the graph reads: an int that the graph gives. `None` for
+    /// other values.
+    ///
+    /// # Errors
+    /// A break for what the graph does not compute.
+    pub fn extreme_in_graph(&mut self, name: &str, items: &[Var]) -> R<Option<Var>> {
+        if !self.ints.captures_scalars || !items.iter().any(|v| self.follows_from_read(v)) {
+            return Ok(None);
+        }
+        let path = format!("torch.sym_{name}");
+        let function = self.known.torch.bind(self.py).getattr(&path[6..])?.unbind();
+        let target = self.target(&function, &path)?;
+        let mut so_far: Option<Arg> = None;
+        for v in items {
+            let Some(int) = self.int_operand(v)? else {
+                return Ok(None);
+            };
+            let arg = self.int_arg(&int.expr)?;
+            so_far = Some(match so_far {
+                Some(other) => self
+                    .repeatable_call(target.clone(), vec![other, arg])
+                    .into(),
+                None => arg,
+            });
+        }
+        match so_far {
+            Some(Arg::Node(node)) => self.int_of_node(node).map(Some),
+            _ => Ok(None),
+        }
     }
 
     fn read_call(&self, read: ReadNumber) -> R<EarlyCall> {
@@ -155,10 +199,8 @@ impl Tx<'_> {
     /// # Errors
     /// A break for what the graph does not compute.
     pub fn given_number(&mut self, v: &Var) -> R<Option<NodeId>> {
-        if let Some((relation, _)) = self.condition(v) {
-            let (a, b) = (&relation.left, &relation.right);
-            let args = vec![self.int_arg(a)?, self.int_arg(b)?];
-            return self.number_node(relation.op.function(), args).map(Some);
+        if let Some(node) = self.condition_node(v)? {
+            return Ok(Some(node));
         }
         match v {
             Var::Int(int) => self.int_node(int).map(Some),
@@ -179,13 +221,7 @@ impl Tx<'_> {
             _ => return Ok(None),
         };
         let target = self.operator_target("index")?;
-        let node = self
-            .log
-            .graph
-            .call_function(target, vec![value], Vec::new());
-        self.set_line(node);
-        self.log.graph.set_repeatable(node);
-        Ok(Some(node))
+        Ok(Some(self.repeatable_call(target, vec![value])))
     }
 
     /// Whether an int of Python's that only the graph knows is in an expression.
@@ -293,19 +329,18 @@ impl Tx<'_> {
                 let x = self.int_arg(x)?;
                 self.number_node(op.function(), vec![x])
             }
-            // Divisors may be zero, and exponents large.
             IntExpr::Binary(
                 op @ (IntBinary::Add | IntBinary::Subtract | IntBinary::Multiply),
                 ab,
-            ) if self.ints.captures_scalars
-                || self.drawn_fits(expr)
-                || self.has_python_int(expr) =>
-            {
+            ) if self.drawn_fits(expr) || self.has_python_int(expr) => {
                 let args = vec![self.int_arg(&ab.0)?, self.int_arg(&ab.1)?];
                 self.number_node(op.function(), args)
             }
-            IntExpr::Binary(op @ (IntBinary::FloorDivide | IntBinary::Remainder), ab)
-                if matches!(ab.1, IntExpr::Const(1..)) =>
+            // What they can't do with their right operand is checked by then.
+            IntExpr::Binary(op, ab)
+                if self.ints.captures_scalars
+                    || matches!(op, IntBinary::FloorDivide | IntBinary::Remainder)
+                        && matches!(ab.1, IntExpr::Const(1..)) =>
             {
                 let args = vec![self.int_arg(&ab.0)?, self.int_arg(&ab.1)?];
                 self.number_node(op.function(), args)
@@ -343,10 +378,14 @@ impl Tx<'_> {
         if let Some(known) = known {
             return Ok(known);
         }
+        Ok(self.repeatable_call(target, args))
+    }
+
+    fn repeatable_call(&mut self, target: Arc<FnTarget>, args: Vec<Arg>) -> NodeId {
         let node = self.log.graph.call_function(target, args, Vec::new());
         self.set_line(node);
         self.log.graph.set_repeatable(node);
-        Ok(node)
+        node
     }
 }
 
