@@ -1,5 +1,5 @@
-//! `torch.cond`, `while_loop`, `map` and `scan`: one node of the graph, which is torch's operator of graphs of
-//! the program's functions.
+//! `while_loop`, `map` and `scan`, and what they have in common with `torch.cond`: one node of the graph, which is
+//! torch's operator of graphs of the program's functions.
 //!
 //! torch's own Python is inlined down to the operators. The program's functions are traced once beside the
 //! graph; tensors that they use besides their arguments are arguments of the node. What the node gives is
@@ -157,10 +157,6 @@ variables::own_module! {
 
 pub(crate) const RULES: RuleList = &[
     (
-        names::COND,
-        &[("cond", whole_cond as Rule), ("CondOp.__call__", cond)],
-    ),
-    (
         names::WHILE_LOOP,
         &[
             ("while_loop", whole_while_loop as Rule),
@@ -186,18 +182,6 @@ fn compiled_or_run(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     whole(tx, names::OPERATOR_UTILS, name, args)
 }
 
-/// torch's own Python hands its arguments on to the operator, where it is captured.
-fn whole_cond(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
-    let names = ["pred", "true_fn", "false_fn", "operands"];
-    let given = tx.by_name(name, args, &names, 3, 4)?;
-    let [Some(pred), Some(yes), Some(no), operands] = &given[..] else {
-        return Ok(None);
-    };
-    let operands = operands.clone().unwrap_or_else(|| Var::tuple(Vec::new()));
-    let of_operator = vec![tx.none(), pred.clone(), yes.clone(), no.clone(), operands];
-    cond(tx, name, Args::pos(of_operator))
-}
-
 fn whole_while_loop(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     whole(tx, names::WHILE_LOOP, name, args)
 }
@@ -208,86 +192,6 @@ fn whole_map(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
 
 fn whole_scan(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     whole(tx, names::SCAN, name, args)
-}
-
-fn cond(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
-    with_numbers(tx, args, |tx, args, numbers| {
-        cond_node(tx, name, args, numbers)
-    })
-}
-
-fn cond_node(tx: &mut Tx<'_>, name: &'static str, args: Args, numbers: &mut Numbers) -> Given {
-    let names = ["self", "pred", "true_fn", "false_fn", "operands"];
-    let given = tx.by_name(name, args, &names, 5, 5)?;
-    let [_, Some(pred), Some(yes), Some(no), Some(operands)] = &given[..] else {
-        return Ok(None);
-    };
-    let operands = tx.iterate(operands)?;
-    if let Some(number) = tx.condition_node(pred)? {
-        return conditional(tx, Predicate::Number(number), (yes, no), operands, numbers);
-    }
-    let pred = tx.realize(pred)?;
-    let Var::Tensor(t) = &pred else {
-        // Only a number decides while tracing; torch refuses everything else.
-        if !matches!(&pred, Var::Const(o) if is_plain_number(tx, o)) {
-            return Err(refused("torch.cond", "a predicate that is no tensor"));
-        }
-        let branch = if tx.truth(&pred)? { yes } else { no };
-        return tx.call(branch, Args::pos(operands)).map(Some);
-    };
-    let one = |n: &SymInt| n.as_const() == Some(1);
-    if !tx.st.effects.meta(t).shape.iter().all(one) {
-        return Err(refused(
-            "torch.cond",
-            "a predicate of more than one element",
-        ));
-    }
-    conditional(tx, Predicate::Tensor(pred), (yes, no), operands, numbers)
-}
-
-/// What decides: a tensor, or a number that the graph computes.
-enum Predicate {
-    Tensor(Var),
-    Number(NodeId),
-}
-
-fn conditional(
-    tx: &mut Tx<'_>,
-    pred: Predicate,
-    (yes, no): (&Var, &Var),
-    operands: Vec<Var>,
-    numbers: &mut Numbers,
-) -> Given {
-    let around = crate::bodies::graph_around(tx, &operands)?;
-    let mut op = HigherOrder::new(
-        "torch.cond",
-        "cond",
-        "cond_op",
-        &["cond_true", "cond_false"],
-    );
-    match pred {
-        Predicate::Tensor(pred) => op.before.push(pred),
-        Predicate::Number(node) => op.number = Some(node),
-    }
-    let mut tensors = Vec::new();
-    for v in &operands {
-        all_tensors(tx, op.path, v, &mut tensors)?;
-    }
-    for t in tensors {
-        op.pass(&t);
-    }
-    let args = Args::pos(operands);
-    higher_order(
-        tx,
-        op,
-        numbers,
-        &[(yes, args.clone()), (no, args)],
-        &around,
-        |bodies| {
-            let [yes, no] = bodies else { return false };
-            same_form(&yes.out, &no.out)
-        },
-    )
 }
 
 fn while_loop(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
@@ -420,8 +324,8 @@ fn scan_node(tx: &mut Tx<'_>, name: &'static str, args: Args, numbers: &mut Numb
 }
 
 /// A call of one of the operators.
-struct HigherOrder {
-    path: &'static str,
+pub(crate) struct HigherOrder {
+    pub(crate) path: &'static str,
     /// its name in the graph
     name: &'static str,
     /// where torch has it: its module is named after it
@@ -431,9 +335,9 @@ struct HigherOrder {
     /// how many arguments are of the first kinds
     counts: Vec<usize>,
     /// arguments of the node that no function gets
-    before: Vec<Var>,
+    pub(crate) before: Vec<Var>,
     /// a number that comes before all others
-    number: Option<NodeId>,
+    pub(crate) number: Option<NodeId>,
     /// arguments of the node that the functions get
     inputs: Vec<Var>,
     /// what stands for each of them in the functions
@@ -441,7 +345,7 @@ struct HigherOrder {
 }
 
 impl HigherOrder {
-    fn new(
+    pub(crate) fn new(
         path: &'static str,
         name: &'static str,
         object: &'static str,
@@ -461,7 +365,7 @@ impl HigherOrder {
     }
 
     /// Hands a tensor on as it is, once.
-    fn pass(&mut self, v: &Var) {
+    pub(crate) fn pass(&mut self, v: &Var) {
         if let Var::Tensor(t) = v
             && !self.inside.contains(&t.node)
         {
@@ -471,12 +375,12 @@ impl HigherOrder {
     }
 }
 
-fn refused(path: &str, what: &str) -> Stop {
+pub(crate) fn refused(path: &str, what: &str) -> Stop {
     Stop::unsupported(format!("{path} of {what}"))
 }
 
 /// Whether two results have the same containers.
-fn same_form(a: &Out, b: &Out) -> bool {
+pub(crate) fn same_form(a: &Out, b: &Out) -> bool {
     let all =
         |a: &[Out], b: &[Out]| a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same_form(a, b));
     match (a, b) {
@@ -557,7 +461,7 @@ pub(crate) fn whole(tx: &mut Tx<'_>, module: &str, name: &str, args: Args) -> Gi
     }
 }
 
-fn is_plain_number(tx: &Tx<'_>, o: &Obj) -> bool {
+pub(crate) fn is_plain_number(tx: &Tx<'_>, o: &Obj) -> bool {
     let b = o.bind(tx.py);
     b.is_exact_instance_of::<PyBool>()
         || b.is_exact_instance_of::<PyInt>()
@@ -565,7 +469,7 @@ fn is_plain_number(tx: &Tx<'_>, o: &Obj) -> bool {
 }
 
 /// The tensors in an argument's containers, of which nothing else may be a part.
-fn all_tensors(tx: &mut Tx<'_>, path: &str, v: &Var, found: &mut Vec<Var>) -> R<()> {
+pub(crate) fn all_tensors(tx: &mut Tx<'_>, path: &str, v: &Var, found: &mut Vec<Var>) -> R<()> {
     let v = tx.look(v)?;
     let items: Vec<Var> = match &v {
         Var::Tensor(_) => {
@@ -654,7 +558,7 @@ fn stand_in(tx: &mut Tx<'_>, op: &mut HigherOrder, v: &Var, row: bool) -> R<Var>
 
 /// Makes an operator's node; again for each function that is the first to use ints which are no constants, with
 /// these as inputs of the graph.
-fn with_numbers(
+pub(crate) fn with_numbers(
     tx: &mut Tx<'_>,
     args: Args,
     node: impl Fn(&mut Tx<'_>, Args, &mut Numbers) -> Given,
@@ -674,7 +578,7 @@ fn with_numbers(
 }
 
 /// Traces the functions, each with its arguments, and makes the node if they fit.
-fn higher_order(
+pub(crate) fn higher_order(
     tx: &mut Tx<'_>,
     op: HigherOrder,
     numbers: &mut Numbers,

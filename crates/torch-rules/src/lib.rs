@@ -15,6 +15,7 @@ mod bodies;
 mod checkpoint;
 mod collectives;
 mod compilers;
+mod cond;
 mod conditions;
 mod contexts;
 mod custom_objects;
@@ -59,6 +60,7 @@ pub const LISTED: &[RuleList] = &[
     autograd_function::RULES,
     transforms::RULES,
     vmap::RULES,
+    cond::RULES,
     higher_order::RULES,
     flex_attention::RULES,
     checkpoint::RULES,

@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use bytecode::op::{BinaryOp, CompareOp};
 use fx_graph::{Arg, NodeId};
-use guards::{GuardKind, IntCompare, IntExpr, IntRelation};
+use guards::{GuardKind, IntBinary, IntCompare, IntExpr, IntRelation};
 use pyo3::prelude::*;
 use pyo3::types::PyBool;
 use tensor_meta::Fact;
@@ -18,6 +18,12 @@ use crate::state::Snapshot;
 use crate::stop::R;
 use crate::tx::Tx;
 use crate::values::symbolic::int_compare_of;
+
+/// The function of `operator` that joins conditions.
+fn joining(both: bool) -> &'static str {
+    let op = if both { IntBinary::And } else { IntBinary::Or };
+    op.function()
+}
 
 impl Tx<'_> {
     /// `a op b` of ints of which one follows from what the graph reads: the answer where it is sure, else a condition
@@ -75,12 +81,10 @@ impl Tx<'_> {
         let Var::Computed(c) = v else { return None };
         let [a, b] = &c.args[..] else { return None };
         let operator = self.known.operator.bind(self.py);
-        let is = |name| operator.getattr(name).is_ok_and(|f| f.is(&c.function));
-        let both = match (is("and_"), is("or_")) {
-            (true, _) => true,
-            (_, true) => false,
-            _ => return None,
-        };
+        let both = [true, false].into_iter().find(|both| {
+            let function = operator.getattr(joining(*both));
+            function.is_ok_and(|function| function.is(&c.function))
+        })?;
         let parts = self.is_condition(a) && self.is_condition(b);
         parts.then(|| (both, [a.clone(), b.clone()]))
     }
@@ -114,8 +118,7 @@ impl Tx<'_> {
         if !self.is_condition(a) || !self.is_condition(b) {
             return Ok(None);
         }
-        let name = if both { "and_" } else { "or_" };
-        let function = self.known.operator.bind(self.py).getattr(name)?;
+        let function = self.known.operator.bind(self.py).getattr(joining(both))?;
         let (Some(x), Some(y)) = (self.value_now(a)?, self.value_now(b)?) else {
             return Ok(None);
         };
@@ -166,8 +169,8 @@ impl Tx<'_> {
         let (Some(a), Some(b)) = (a, b) else {
             return Ok(None);
         };
-        let name = if both { "and_" } else { "or_" };
-        self.number_node(name, vec![a.into(), b.into()]).map(Some)
+        let args = vec![a.into(), b.into()];
+        self.number_node(joining(both), args).map(Some)
     }
 
     /// Has the graph check a condition over numbers that it reads, by `check`, which raises where it does not hold; it
