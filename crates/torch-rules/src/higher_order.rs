@@ -12,7 +12,7 @@ use fx_graph::{Arg, NodeData, NodeId, OpKind, Target};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyFloat, PyInt};
 use rustc_hash::FxHashSet;
-use tensor_meta::{Alias, DType, Inferred, SymInt, TensorMeta};
+use tensor_meta::{Alias, DType, Inferred, TensorMeta};
 use torch_abi::contexts::changes_context;
 use torch_abi::names;
 use translator::rules::{Given, Rule, RuleList};

@@ -80,6 +80,11 @@ pub const LISTED: &[RuleList] = &[
 
 /// What the interpreter asks of this crate.
 pub const ASKED: Torch = Torch {
+    is_condition: conditions::is_condition,
+    join_conditions: conditions::join,
+    negated_condition: conditions::negated,
+    condition_node: conditions::condition_node,
+    check_condition: conditions::check_condition,
     is_asked_about: function_modes::is_asked_about,
     ask: function_modes::ask,
     operator_in_modes: function_modes::operator_in_modes,

@@ -31,8 +31,19 @@ impl Tx<'_> {
             JumpCond::False => false,
             JumpCond::None | JumpCond::NotNone => return Ok(None),
         };
-        if self.is_condition(condition) {
-            return self.assert_condition(condition, jumps_when, to);
+        let torch = self.rules.torch;
+        if (torch.is_condition)(self, condition) {
+            let Some(jumps) = self.way_that_goes_on(to) else {
+                return Ok(None);
+            };
+            let holds = match jumps == jumps_when {
+                true => Some(condition.clone()),
+                false => (torch.negated_condition)(self, condition)?,
+            };
+            return match holds {
+                Some(holds) if (torch.check_condition)(self, &holds)? => Ok(Some(jumps)),
+                _ => Ok(None),
+            };
         }
         if self.class_of_simple(condition).is_some() {
             return Ok(None);
@@ -79,28 +90,6 @@ impl Tx<'_> {
         let (body, next) = (&self.st.frame.code.body, self.st.frame.ip + 1);
         let jumps = !only_raises(body, to.0 as usize);
         (!jumps || only_raises(body, next)).then_some(jumps)
-    }
-
-    /// The same for a condition over numbers that the graph reads.
-    fn assert_condition(
-        &mut self,
-        condition: &Var,
-        jumps_when: bool,
-        to: Label,
-    ) -> R<Option<bool>> {
-        let Some(jumps) = self.way_that_goes_on(to) else {
-            return Ok(None);
-        };
-        let holds = match jumps == jumps_when {
-            true => Some(condition.clone()),
-            false => self.negated_condition(condition)?,
-        };
-        let torch = self.known.torch.clone();
-        let check = torch.getattr(self.py, "_check")?.into_bound(self.py);
-        match holds {
-            Some(holds) if self.check_in_graph(&check, &holds)? => Ok(Some(jumps)),
-            _ => Ok(None),
-        }
     }
 
     /// Whether a check that fails in the graph makes the whole function run again as plain Python, whoever runs the graph.

@@ -145,7 +145,7 @@ impl<'py> Tx<'py> {
             }
             Op::Unary(UnaryOp::Not) => {
                 let v = self.pop()?;
-                let not = match self.negated_condition(&v)? {
+                let not = match (self.rules.torch.negated_condition)(self, &v)? {
                     Some(condition) => condition,
                     None => self.truth(&v).map(|holds| self.bool(!holds))?,
                 };

@@ -5,11 +5,10 @@
 
 use std::rc::Rc;
 
-use bytecode::op::{BinaryOp, CompareOp};
+use bytecode::op::CompareOp;
 use fx_graph::{Arg, NodeId};
-use guards::{GuardKind, IntBinary, IntCompare, IntExpr, IntRelation};
+use guards::{GuardKind, IntCompare, IntExpr, IntRelation};
 use pyo3::prelude::*;
-use pyo3::types::PyBool;
 use tensor_meta::Fact;
 use variables::{ComputedVar, Var};
 
@@ -18,12 +17,6 @@ use crate::state::Snapshot;
 use crate::stop::R;
 use crate::tx::Tx;
 use crate::values::symbolic::int_compare_of;
-
-/// The function of `operator` that joins conditions.
-fn joining(both: bool) -> &'static str {
-    let op = if both { IntBinary::And } else { IntBinary::Or };
-    op.function()
-}
 
 impl Tx<'_> {
     /// `a op b` of ints of which one follows from what the graph reads: the answer where it is sure, else a condition
@@ -76,122 +69,12 @@ impl Tx<'_> {
         Some((relation, (a.value, b.value)))
     }
 
-    /// The conditions that a condition is of: whether both have to hold, and which they are.
-    fn combined(&self, v: &Var) -> Option<(bool, [Var; 2])> {
-        let Var::Computed(c) = v else { return None };
-        let [a, b] = &c.args[..] else { return None };
-        let operator = self.known.operator.bind(self.py);
-        let both = [true, false].into_iter().find(|both| {
-            let function = operator.getattr(joining(*both));
-            function.is_ok_and(|function| function.is(&c.function))
-        })?;
-        let parts = self.is_condition(a) && self.is_condition(b);
-        parts.then(|| (both, [a.clone(), b.clone()]))
-    }
-
-    /// Whether a value is a condition over numbers that the graph reads.
-    pub fn is_condition(&self, v: &Var) -> bool {
-        self.condition(v).is_some() || self.combined(v).is_some()
-    }
-
-    /// `a & b` and `a | b` of conditions, of which one may be known. `None` for other values.
-    pub(crate) fn combine_conditions(&self, op: BinaryOp, a: &Var, b: &Var) -> R<Option<Var>> {
-        let both = match op {
-            BinaryOp::And => true,
-            BinaryOp::Or => false,
-            _ => return Ok(None),
-        };
-        for (known, other) in [(a, b), (b, a)] {
-            if let Var::Const(o) = known
-                && let Ok(known) = o.bind(self.py).cast_exact::<PyBool>()
-                && self.is_condition(other)
-            {
-                let decides = known.is_true() != both;
-                let found = if decides {
-                    self.bool(!both)
-                } else {
-                    other.clone()
-                };
-                return Ok(Some(found));
-            }
-        }
-        if !self.is_condition(a) || !self.is_condition(b) {
-            return Ok(None);
-        }
-        let function = self.known.operator.bind(self.py).getattr(joining(both))?;
-        let (Some(x), Some(y)) = (self.value_now(a)?, self.value_now(b)?) else {
-            return Ok(None);
-        };
-        let value = function.call1((x, y))?.unbind();
-        let args = vec![a.clone(), b.clone()];
-        let made = ComputedVar::new(function.unbind(), args, value, false);
-        Ok(made.map(Var::Computed))
-    }
-
-    /// `not v` of a condition. `None` for other values.
-    ///
-    /// # Errors
-    /// None of its own.
-    pub fn negated_condition(&self, v: &Var) -> R<Option<Var>> {
-        if let Some((both, [a, b])) = self.combined(v) {
-            let op = if both { BinaryOp::Or } else { BinaryOp::And };
-            return match (self.negated_condition(&a)?, self.negated_condition(&b)?) {
-                (Some(a), Some(b)) => self.combine_conditions(op, &a, &b),
-                _ => Ok(None),
-            };
-        }
-        let (Var::Computed(c), Some((relation, (a, b)))) = (v, self.condition(v)) else {
-            return Ok(None);
-        };
-        let op = relation.op.negated();
-        let function = self.known.operator.bind(self.py).getattr(op.function())?;
-        let Var::Const(value) = self.bool(op.holds(&a, &b)) else {
-            return Ok(None);
-        };
-        let made = ComputedVar::new(function.unbind(), c.args.clone(), value, false);
-        Ok(made.map(Var::Computed))
-    }
-
-    /// The node of a condition. `None` for other values.
+    /// Has the graph check a comparison of numbers that it reads, by `check`, which raises where it does not hold; it is
+    /// relied on from here on. `false` where the graph has to end: it could not be run again from its start.
     ///
     /// # Errors
     /// A break for what the graph does not compute.
-    pub fn condition_node(&mut self, v: &Var) -> R<Option<NodeId>> {
-        if let Some((relation, _)) = self.condition(v) {
-            let (a, b) = (&relation.left, &relation.right);
-            let args = vec![self.int_arg(a)?, self.int_arg(b)?];
-            return self.number_node(relation.op.function(), args).map(Some);
-        }
-        let Some((both, [a, b])) = self.combined(v) else {
-            return Ok(None);
-        };
-        let (a, b) = (self.condition_node(&a)?, self.condition_node(&b)?);
-        let (Some(a), Some(b)) = (a, b) else {
-            return Ok(None);
-        };
-        let args = vec![a.into(), b.into()];
-        self.number_node(joining(both), args).map(Some)
-    }
-
-    /// Has the graph check a condition over numbers that it reads, by `check`, which raises where it does not hold; it
-    /// is relied on from here on. `false` where the graph has to end: it could not be run again from its start.
-    ///
-    /// # Errors
-    /// A break for what the graph does not compute.
-    pub fn check_in_graph(&mut self, check: &Bound<'_, PyAny>, condition: &Var) -> R<bool> {
-        if let Some((relation, values)) = self.condition(condition) {
-            return self.check_relation(check, &relation, values);
-        }
-        match self.combined(condition) {
-            Some((true, [a, b])) => {
-                Ok(self.check_in_graph(check, &a)? && self.check_in_graph(check, &b)?)
-            }
-            Some((false, _)) => self.check_node(check, |tx| tx.condition_node(condition)),
-            None => Ok(false),
-        }
-    }
-
-    fn check_relation(
+    pub fn check_relation(
         &mut self,
         check: &Bound<'_, PyAny>,
         relation: &IntRelation,
@@ -207,7 +90,11 @@ impl Tx<'_> {
         Ok(is_checked)
     }
 
-    fn check_node(
+    /// The same of what a node says, which is not relied on.
+    ///
+    /// # Errors
+    /// Those of making the node.
+    pub fn check_node(
         &mut self,
         check: &Bound<'_, PyAny>,
         holds: impl FnOnce(&mut Self) -> R<Option<NodeId>>,

@@ -139,37 +139,6 @@ impl Tx<'_> {
         }
     }
 
-    /// `min` or `max` of ints of which one follows from what the graph reads: an int that the graph gives. `None` for
-    /// other values.
-    ///
-    /// # Errors
-    /// A break for what the graph does not compute.
-    pub fn extreme_in_graph(&mut self, name: &str, items: &[Var]) -> R<Option<Var>> {
-        if !self.ints.captures_scalars || !items.iter().any(|v| self.follows_from_read(v)) {
-            return Ok(None);
-        }
-        let path = format!("torch.sym_{name}");
-        let function = self.known.torch.bind(self.py).getattr(&path[6..])?.unbind();
-        let target = self.target(&function, &path)?;
-        let mut so_far: Option<Arg> = None;
-        for v in items {
-            let Some(int) = self.int_operand(v)? else {
-                return Ok(None);
-            };
-            let arg = self.int_arg(&int.expr)?;
-            so_far = Some(match so_far {
-                Some(other) => self
-                    .repeatable_call(target.clone(), vec![other, arg])
-                    .into(),
-                None => arg,
-            });
-        }
-        match so_far {
-            Some(Arg::Node(node)) => self.int_of_node(node).map(Some),
-            _ => Ok(None),
-        }
-    }
-
     fn read_call(&self, read: ReadNumber) -> R<EarlyCall> {
         Ok(EarlyCall {
             function: self.known.tensor.getattr(self.py, "item")?,
@@ -199,7 +168,7 @@ impl Tx<'_> {
     /// # Errors
     /// A break for what the graph does not compute.
     pub fn given_number(&mut self, v: &Var) -> R<Option<NodeId>> {
-        if let Some(node) = self.condition_node(v)? {
+        if let Some(node) = (self.rules.torch.condition_node)(self, v)? {
             return Ok(Some(node));
         }
         match v {
@@ -349,7 +318,11 @@ impl Tx<'_> {
         }
     }
 
-    pub(super) fn int_arg(&mut self, expr: &IntExpr) -> R<Arg> {
+    /// An int as the argument of a node.
+    ///
+    /// # Errors
+    /// A break for what the graph does not compute.
+    pub fn int_arg(&mut self, expr: &IntExpr) -> R<Arg> {
         match expr {
             IntExpr::Const(n) => Ok(Arg::Int(*n)),
             expr => self.read_int_node(expr).map(Arg::Node),
@@ -357,7 +330,10 @@ impl Tx<'_> {
     }
 
     /// A node that calls a function of `operator`; the same for the same operands.
-    pub(super) fn number_node(&mut self, name: &str, args: Vec<Arg>) -> R<NodeId> {
+    ///
+    /// # Errors
+    /// None of its own.
+    pub fn number_node(&mut self, name: &str, args: Vec<Arg>) -> R<NodeId> {
         let target = self.operator_target(name)?;
         let operand = args.iter().find_map(|arg| match arg {
             Arg::Node(node) => Some(*node),
@@ -381,7 +357,8 @@ impl Tx<'_> {
         Ok(self.repeatable_call(target, args))
     }
 
-    fn repeatable_call(&mut self, target: Arc<FnTarget>, args: Vec<Arg>) -> NodeId {
+    /// A node that calls a function which gives the same for the same operands.
+    pub fn repeatable_call(&mut self, target: Arc<FnTarget>, args: Vec<Arg>) -> NodeId {
         let node = self.log.graph.call_function(target, args, Vec::new());
         self.set_line(node);
         self.log.graph.set_repeatable(node);

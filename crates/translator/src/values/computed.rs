@@ -362,7 +362,7 @@ impl<'py> Tx<'py> {
     /// # Errors
     /// Those of looking at the operands.
     pub(crate) fn compute_binary(&mut self, op: BinaryOp, a: &Var, b: &Var) -> R<Option<Var>> {
-        match self.combine_conditions(op, a, b)? {
+        match (self.rules.torch.join_conditions)(self, op, a, b)? {
             Some(condition) => Ok(Some(condition)),
             None => self.compute_operator(op, a, b, Changing::Found),
         }
