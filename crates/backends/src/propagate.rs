@@ -5,7 +5,7 @@
 
 use std::sync::Mutex;
 
-use pyo3::exceptions::{PyException, PyRuntimeError};
+use pyo3::exceptions::PyException;
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -111,8 +111,8 @@ impl Propagation {
         tracing.setattr("fake_mode", &self.mode)?;
         let entered = self.enter_all(py, &stack);
         let result = entered.map(|()| {
-            let abi = TorchAbi::get(py).map_err(|e| PyRuntimeError::new_err(e.to_string()))?;
-            abi.without_saved_tensors_hooks(py, || self.run_all(py, &torch, &mut running))
+            let _unseen = TorchAbi::saved_tensors_unseen(py)?;
+            self.run_all(py, &torch, &mut running)
         });
         let left = match (&result, &running) {
             (Ok(Err(_)), Some(stopped_at)) => leave_entered(self.gm.bind(py), stopped_at),

@@ -1,6 +1,7 @@
 //! `sum`, `min`, `max`, `any`, `all`, `sorted`.
 
 use bytecode::op::{BinaryOp, CompareOp};
+use fx_graph::Arg;
 use pyo3::prelude::*;
 use translator::rules::{Given, Rule, RuleList, value};
 use translator::stop::R;
@@ -120,6 +121,11 @@ fn extreme(tx: &mut Tx<'_>, name: &'static str, mut args: Args) -> Given {
     {
         return value(v);
     }
+    if key.is_none()
+        && let Some(v) = extreme_in_graph(tx, name, &items)?
+    {
+        return value(v);
+    }
     let op = if name == "min" {
         CompareOp::Lt
     } else {
@@ -175,4 +181,30 @@ fn sorted(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     let items = tx.listed(iterable)?;
     let out = crate::sorting::sorted_items(tx, items, a[1].clone(), a[2].clone())?;
     value(tx.new_list(out))
+}
+
+/// `min` or `max` of ints of which one follows from what the graph reads: an int that the graph gives. `None` for other
+/// values.
+fn extreme_in_graph(tx: &mut Tx<'_>, name: &str, items: &[Var]) -> R<Option<Var>> {
+    if !tx.ints.captures_scalars || !items.iter().any(|v| tx.follows_from_read(v)) {
+        return Ok(None);
+    }
+    let path = format!("sym_{name}");
+    let function = tx.known.torch.getattr(tx.py, &path)?;
+    let target = tx.target(&function, &format!("torch.{path}"))?;
+    let mut so_far: Option<Arg> = None;
+    for v in items {
+        let Some(int) = tx.int_operand(v)? else {
+            return Ok(None);
+        };
+        let arg = tx.int_arg(&int.expr)?;
+        so_far = Some(match so_far {
+            Some(other) => tx.repeatable_call(target.clone(), vec![other, arg]).into(),
+            None => arg,
+        });
+    }
+    match so_far {
+        Some(Arg::Node(node)) => tx.int_of_node(node).map(Some),
+        _ => Ok(None),
+    }
 }

@@ -112,8 +112,8 @@ pub const TRANSFORMS_ACTIVE: &str = "_are_functorch_transforms_active";
 pub const AUTOGRAD_C: &str = "_autograd";
 /// Innermost hooks on saved tensors, in [`AUTOGRAD_C`].
 pub const SAVED_TENSORS_HOOKS: &str = "_top_saved_tensors_default_hooks";
-/// Says whether hooks on saved tensors wait for the end of a trace, in [`AUTOGRAD_C`].
-pub const SAVED_TENSORS_HOOKS_WAIT: &str = "_saved_tensors_hooks_set_tracing";
+/// Says that operations are traced, for which hooks on saved tensors are not called, in [`AUTOGRAD_C`].
+pub const SET_HOOKS_TRACING: &str = "_saved_tensors_hooks_set_tracing";
 /// Class of generators of random numbers, in [`TORCH_C`].
 pub const GENERATOR: &str = "Generator";
 /// Context manager that turns `__torch_function__` and its modes off, in [`TORCH_C`].
@@ -337,6 +337,10 @@ pub const WHILE_LOOP: &str = "torch._higher_order_ops.while_loop";
 pub const MAP: &str = "torch._higher_order_ops.map";
 /// Module of `scan`.
 pub const SCAN: &str = "torch._higher_order_ops.scan";
+/// Module of what the operators share, and its function that compiles a call where nobody does.
+pub const OPERATOR_UTILS: &str = "torch._higher_order_ops.utils";
+/// See [`OPERATOR_UTILS`].
+pub const COMPILED_OR_RUN: &str = "_maybe_compile_and_run_fn";
 /// Package of torch's own tracer.
 pub const DYNAMO: &str = "torch._dynamo";
 /// Its functions for code that it makes.

@@ -309,22 +309,18 @@ impl TorchAbi {
             .getattr(names::SAVED_TENSORS_HOOKS)
     }
 
-    /// Runs something without the program's hooks on saved tensors, as torch does while it traces: they are called for
-    /// what the program computes, not for what is asked of fake tensors.
+    /// Until what this gives is dropped, the program's hooks on saved tensors are not called in this thread: operations
+    /// on fake tensors are no part of the program, and checkpointing counts what is saved.
     ///
     /// # Errors
-    /// Where torch has no function that says so, and what `run` raises.
-    pub fn without_saved_tensors_hooks<R>(
-        &self,
-        py: Python<'_>,
-        run: impl FnOnce() -> PyResult<R>,
-    ) -> PyResult<R> {
-        let autograd = py.import(names::TORCH_C)?.getattr(names::AUTOGRAD_C)?;
-        let set = autograd.getattr(names::SAVED_TENSORS_HOOKS_WAIT)?;
+    /// Where torch has no such function.
+    pub fn saved_tensors_unseen<'py>(py: Python<'py>) -> PyResult<SavedTensorsUnseen<'py>> {
+        let set = py
+            .import(names::TORCH_C)?
+            .getattr(names::AUTOGRAD_C)?
+            .getattr(names::SET_HOOKS_TRACING)?;
         let before = set.call1((true,))?;
-        let result = run();
-        set.call1((before,))?;
-        result
+        Ok(SavedTensorsUnseen { set, before })
     }
 
     /// Names of a raw key set as `DispatchKeySet(...)` lists them: `CPU, ADInplaceOrView, AutogradCPU`.
@@ -362,5 +358,19 @@ impl TorchAbi {
             .trim_start_matches("DispatchKeySet(")
             .trim_end_matches(')')
             .to_owned())
+    }
+}
+
+/// See [`TorchAbi::saved_tensors_unseen`].
+pub struct SavedTensorsUnseen<'py> {
+    set: Bound<'py, PyAny>,
+    before: Bound<'py, PyAny>,
+}
+
+impl Drop for SavedTensorsUnseen<'_> {
+    fn drop(&mut self) {
+        if let Err(error) = self.set.call1((&self.before,)) {
+            error.write_unraisable(self.set.py(), None);
+        }
     }
 }

@@ -242,10 +242,6 @@ fn traced(
     given: &[NodeId],
     gives_numbers: bool,
 ) -> R<Traced> {
-    let read: Vec<_> = tx.log.inputs[inputs..]
-        .iter()
-        .map(|i| (i.node, i.obj.clone(), i.source))
-        .collect();
     let mut results = Results {
         bound,
         gives_numbers,
@@ -253,6 +249,11 @@ fn traced(
         metas: Vec::new(),
     };
     let out = body_out(tx, what, out, &mut results)?;
+    // With those that nothing looked at before they were given out.
+    let read: Vec<_> = tx.log.inputs[inputs..]
+        .iter()
+        .map(|i| (i.node, i.obj.clone(), i.source))
+        .collect();
     let Results {
         outputs, mut metas, ..
     } = results;

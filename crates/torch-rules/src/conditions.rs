@@ -3,22 +3,57 @@
 //! The graph checks it, and what comes behind relies on it: sizes that were not known are known well enough. Of
 //! numbers that are known, the functions are followed as any other.
 
-use bytecode::op::CompareOp;
+use bytecode::op::{BinaryOp, CompareOp};
+use fx_graph::NodeId;
+use guards::IntBinary;
 use pyo3::prelude::*;
+use pyo3::types::PyBool;
+use torch_abi::names;
 use translator::rules::{Given, Rule, RuleList};
 use translator::stop::R;
 use translator::tx::{Args, Flow, Tx};
-use variables::Var;
+use variables::{ComputedVar, Var};
 
-pub(crate) const RULES: RuleList = &[(
-    "torch",
-    &[
-        ("_check", check as Rule),
-        ("_check_value", check),
-        ("_check_index", check),
-        ("_check_is_size", check_is_size),
-    ],
-)];
+pub(crate) const RULES: RuleList = &[
+    (
+        "torch",
+        &[
+            ("_check", check as Rule),
+            ("_check_value", check),
+            ("_check_index", check),
+            ("_check_is_size", check_is_size),
+            ("sym_not", sym_not),
+        ],
+    ),
+    (
+        names::SYMBOLIC_SHAPES,
+        &[("sym_and", all_or_one as Rule), ("sym_or", all_or_one)],
+    ),
+];
+
+/// `not a` of a condition that the graph computes.
+fn sym_not(tx: &mut Tx<'_>, _: &'static str, args: Args) -> Given {
+    match (args.pos.as_slice(), args.kw.is_empty()) {
+        ([condition], true) => Ok(negated(tx, condition)?.map(Flow::Value)),
+        _ => Ok(None),
+    }
+}
+
+/// All of the conditions, or one of them.
+fn all_or_one(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
+    let op = match name {
+        "sym_and" => BinaryOp::And,
+        _ => BinaryOp::Or,
+    };
+    let Some((first, others)) = args.pos.split_first().filter(|_| args.kw.is_empty()) else {
+        return Ok(None);
+    };
+    let mut made = first.clone();
+    for other in others {
+        made = tx.binary_sync(op, &made, other)?;
+    }
+    Ok(Some(Flow::Value(made)))
+}
 
 fn done(tx: &Tx<'_>) -> Given {
     Ok(Some(Flow::Value(tx.none())))
@@ -34,7 +69,7 @@ fn check(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
         return Ok(None);
     };
     let check = function(tx, name)?;
-    match tx.check_in_graph(&check, &condition)? {
+    match in_graph(tx, &check, &condition)? {
         true => done(tx),
         false => Ok(None),
     }
@@ -62,7 +97,7 @@ fn check_is_size(tx: &mut Tx<'_>, _: &'static str, args: Args) -> Given {
             return Ok(None);
         };
         let is_sure = matches!(&condition, Var::Const(o) if o.is_truthy(tx.py)?);
-        if !is_sure && !tx.check_in_graph(&check, &condition)? {
+        if !is_sure && !in_graph(tx, &check, &condition)? {
             return Ok(None);
         }
     }
@@ -74,7 +109,7 @@ fn check_is_size(tx: &mut Tx<'_>, _: &'static str, args: Args) -> Given {
 /// # Errors
 /// As [`Tx::check_in_graph`].
 pub(crate) fn answer_unknown(tx: &mut Tx<'_>, name: &str, condition: &Var) -> R<Option<bool>> {
-    if tx.condition(condition).is_none() {
+    if !is_condition(tx, condition) {
         return Ok(None);
     }
     Ok(match name {
@@ -82,8 +117,136 @@ pub(crate) fn answer_unknown(tx: &mut Tx<'_>, name: &str, condition: &Var) -> R<
         "guard_or_false" | "statically_known_true" => Some(false),
         "expect_true" => {
             let check = function(tx, "_check")?;
-            tx.check_in_graph(&check, condition)?.then_some(true)
+            in_graph(tx, &check, condition)?.then_some(true)
         }
         _ => None,
     })
+}
+
+/// The function of `operator` that joins conditions.
+fn joining(both: bool) -> &'static str {
+    let op = if both { IntBinary::And } else { IntBinary::Or };
+    op.function()
+}
+
+/// The conditions that a condition is of: whether both have to hold, and which they are.
+fn combined(tx: &Tx<'_>, v: &Var) -> Option<(bool, [Var; 2])> {
+    let Var::Computed(c) = v else { return None };
+    let [a, b] = &c.args[..] else { return None };
+    let operator = tx.known.operator.bind(tx.py);
+    let both = [true, false].into_iter().find(|both| {
+        let function = operator.getattr(joining(*both));
+        function.is_ok_and(|function| function.is(&c.function))
+    })?;
+    let parts = is_condition(tx, a) && is_condition(tx, b);
+    parts.then(|| (both, [a.clone(), b.clone()]))
+}
+
+/// Whether a value is a condition over numbers that the graph reads.
+pub(crate) fn is_condition(tx: &Tx<'_>, v: &Var) -> bool {
+    tx.condition(v).is_some() || combined(tx, v).is_some()
+}
+
+/// `a & b` and `a | b` of conditions, of which one may be known. `None` for other values.
+pub(crate) fn join(tx: &mut Tx<'_>, op: BinaryOp, a: &Var, b: &Var) -> R<Option<Var>> {
+    let both = match op {
+        BinaryOp::And => true,
+        BinaryOp::Or => false,
+        _ => return Ok(None),
+    };
+    for (known, other) in [(a, b), (b, a)] {
+        if let Var::Const(o) = known
+            && let Ok(known) = o.bind(tx.py).cast_exact::<PyBool>()
+            && is_condition(tx, other)
+        {
+            let decides = known.is_true() != both;
+            let found = if decides {
+                tx.bool(!both)
+            } else {
+                other.clone()
+            };
+            return Ok(Some(found));
+        }
+    }
+    if !is_condition(tx, a) || !is_condition(tx, b) {
+        return Ok(None);
+    }
+    let function = tx.known.operator.bind(tx.py).getattr(joining(both))?;
+    let (Var::Computed(x), Var::Computed(y)) = (a, b) else {
+        return Ok(None);
+    };
+    let value = function.call1((&x.value, &y.value))?.unbind();
+    let args = vec![a.clone(), b.clone()];
+    let made = ComputedVar::new(function.unbind(), args, value, false);
+    Ok(made.map(Var::Computed))
+}
+
+/// `not v` of a condition. `None` for other values.
+///
+/// # Errors
+/// None of its own.
+pub(crate) fn negated(tx: &mut Tx<'_>, v: &Var) -> R<Option<Var>> {
+    if let Some((both, [a, b])) = combined(tx, v) {
+        let op = if both { BinaryOp::Or } else { BinaryOp::And };
+        return match (negated(tx, &a)?, negated(tx, &b)?) {
+            (Some(a), Some(b)) => join(tx, op, &a, &b),
+            _ => Ok(None),
+        };
+    }
+    let (Var::Computed(c), Some((relation, (a, b)))) = (v, tx.condition(v)) else {
+        return Ok(None);
+    };
+    let op = relation.op.negated();
+    let function = tx.known.operator.bind(tx.py).getattr(op.function())?;
+    let Var::Const(value) = tx.bool(op.holds(&a, &b)) else {
+        return Ok(None);
+    };
+    let made = ComputedVar::new(function.unbind(), c.args.clone(), value, false);
+    Ok(made.map(Var::Computed))
+}
+
+/// The node of a condition. `None` for other values.
+///
+/// # Errors
+/// A break for what the graph does not compute.
+pub(crate) fn condition_node(tx: &mut Tx<'_>, v: &Var) -> R<Option<NodeId>> {
+    if let Some((relation, _)) = tx.condition(v) {
+        let (a, b) = (&relation.left, &relation.right);
+        let args = vec![tx.int_arg(a)?, tx.int_arg(b)?];
+        return tx.number_node(relation.op.function(), args).map(Some);
+    }
+    let Some((both, [a, b])) = combined(tx, v) else {
+        return Ok(None);
+    };
+    let (a, b) = (condition_node(tx, &a)?, condition_node(tx, &b)?);
+    let (Some(a), Some(b)) = (a, b) else {
+        return Ok(None);
+    };
+    let args = vec![a.into(), b.into()];
+    tx.number_node(joining(both), args).map(Some)
+}
+
+/// Has the graph check a condition by `check`, which raises where it does not hold; it is relied on from here on.
+/// `false` where the graph has to end: it could not be run again from its start.
+///
+/// # Errors
+/// A break for what the graph does not compute.
+fn in_graph(tx: &mut Tx<'_>, check: &Bound<'_, PyAny>, condition: &Var) -> R<bool> {
+    if let Some((relation, values)) = tx.condition(condition) {
+        return tx.check_relation(check, &relation, values);
+    }
+    match combined(tx, condition) {
+        Some((true, [a, b])) => Ok(in_graph(tx, check, &a)? && in_graph(tx, check, &b)?),
+        Some((false, _)) => tx.check_node(check, |tx| condition_node(tx, condition)),
+        None => Ok(false),
+    }
+}
+
+/// The same by `torch._check`.
+///
+/// # Errors
+/// As above.
+pub(crate) fn check_condition(tx: &mut Tx<'_>, condition: &Var) -> R<bool> {
+    let check = function(tx, "_check")?;
+    in_graph(tx, &check, condition)
 }

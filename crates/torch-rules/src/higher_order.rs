@@ -1,5 +1,5 @@
-//! `torch.cond`, `while_loop`, `map` and `scan`: one node of the graph, which is torch's operator of graphs of
-//! the program's functions.
+//! `while_loop`, `map` and `scan`, and what they have in common with `torch.cond`: one node of the graph, which is
+//! torch's operator of graphs of the program's functions.
 //!
 //! torch's own Python is inlined down to the operators. The program's functions are traced once beside the
 //! graph; tensors that they use besides their arguments are arguments of the node. What the node gives is
@@ -8,16 +8,17 @@
 //! Invariant: what plain Python refuses is left to it: functions that write to what they are given, or that
 //! give it back.
 
-use fx_graph::{NodeData, NodeId, OpKind, Target};
+use fx_graph::{Arg, NodeData, NodeId, OpKind, Target};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyFloat, PyInt};
 use rustc_hash::FxHashSet;
-use tensor_meta::{Alias, DType, Inferred, SymInt, TensorMeta};
+use tensor_meta::{Alias, DType, Inferred, TensorMeta};
 use torch_abi::contexts::changes_context;
 use torch_abi::names;
 use translator::rules::{Given, Rule, RuleList};
 use translator::state::OnReturn;
 use translator::stop::{R, Stop};
+use translator::torch_ops::args::MetaArg;
 use translator::torch_ops::emit::Callee;
 use translator::tx::{Args, Flow, Tx};
 use variables::{Body, Obj, Var};
@@ -68,10 +69,22 @@ def part(body, places):
 def rows(tensors):
     return tuple(tensor.select(0, 0) for tensor in tensors)
 
+def differ_in_sizes(found, others):
+    def other_sizes(one, other):
+        return isinstance(one, tuple) and isinstance(other, tuple) and len(one[0]) == len(other[0]) and one[2:] == other[2:]
+    return len(found) == len(others) and all(a == b or other_sizes(a, b) for a, b in zip(found, others))
+
 def cond(op, bodies, counts):
+    call = lambda pred, *given: op(pred, *bodies, given)
     def check(pred, *given):
-        same(run(bodies[0], given), run(bodies[1], given))
-    return check, lambda pred, *given: op(pred, *bodies, given)
+        found, others = (run(body, given) for body in bodies)
+        if found != others and differ_in_sizes(found, others):
+            # How large a result is depends on what decides.
+            if knows_no_sizes(given):
+                raise torch._subclasses.fake_tensor.DynamicOutputShapeException(op)
+            return tuple(call(pred, *given))
+        same(found, others)
+    return check, call
 
 def like(value):
     if not isinstance(value, torch.Tensor):
@@ -144,10 +157,6 @@ variables::own_module! {
 
 pub(crate) const RULES: RuleList = &[
     (
-        names::COND,
-        &[("cond", whole_cond as Rule), ("CondOp.__call__", cond)],
-    ),
-    (
         names::WHILE_LOOP,
         &[
             ("while_loop", whole_while_loop as Rule),
@@ -162,10 +171,15 @@ pub(crate) const RULES: RuleList = &[
         names::SCAN,
         &[("scan", whole_scan as Rule), ("ScanOp.__call__", scan)],
     ),
+    (
+        names::OPERATOR_UTILS,
+        &[(names::COMPILED_OR_RUN, compiled_or_run as Rule)],
+    ),
 ];
 
-fn whole_cond(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
-    whole(tx, names::COND, name, args)
+/// An operator that is none of these runs in eager mode, where torch compiles the whole call.
+fn compiled_or_run(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
+    whole(tx, names::OPERATOR_UTILS, name, args)
 }
 
 fn whole_while_loop(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
@@ -178,64 +192,6 @@ fn whole_map(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
 
 fn whole_scan(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     whole(tx, names::SCAN, name, args)
-}
-
-fn cond(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
-    with_numbers(tx, args, |tx, args, numbers| {
-        cond_node(tx, name, args, numbers)
-    })
-}
-
-fn cond_node(tx: &mut Tx<'_>, name: &'static str, args: Args, numbers: &mut Numbers) -> Given {
-    let names = ["self", "pred", "true_fn", "false_fn", "operands"];
-    let given = tx.by_name(name, args, &names, 5, 5)?;
-    let [_, Some(pred), Some(yes), Some(no), Some(operands)] = &given[..] else {
-        return Ok(None);
-    };
-    let pred = tx.realize(pred)?;
-    let operands = tx.iterate(operands)?;
-    let Var::Tensor(t) = &pred else {
-        // Only a number decides while tracing; torch refuses everything else.
-        if !matches!(&pred, Var::Const(o) if is_plain_number(tx, o)) {
-            return Err(refused("torch.cond", "a predicate that is no tensor"));
-        }
-        let branch = if tx.truth(&pred)? { yes } else { no };
-        return tx.call(branch, Args::pos(operands)).map(Some);
-    };
-    let one = |n: &SymInt| n.as_const() == Some(1);
-    if !tx.st.effects.meta(t).shape.iter().all(one) {
-        return Err(refused(
-            "torch.cond",
-            "a predicate of more than one element",
-        ));
-    }
-    let around = crate::bodies::graph_around(tx, &operands)?;
-    let mut op = HigherOrder::new(
-        "torch.cond",
-        "cond",
-        "cond_op",
-        &["cond_true", "cond_false"],
-    );
-    op.before.push(pred);
-    let mut tensors = Vec::new();
-    for v in &operands {
-        all_tensors(tx, op.path, v, &mut tensors)?;
-    }
-    for t in tensors {
-        op.pass(&t);
-    }
-    let args = Args::pos(operands);
-    higher_order(
-        tx,
-        op,
-        numbers,
-        &[(yes, args.clone()), (no, args)],
-        &around,
-        |bodies| {
-            let [yes, no] = bodies else { return false };
-            same_form(&yes.out, &no.out)
-        },
-    )
 }
 
 fn while_loop(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
@@ -368,8 +324,8 @@ fn scan_node(tx: &mut Tx<'_>, name: &'static str, args: Args, numbers: &mut Numb
 }
 
 /// A call of one of the operators.
-struct HigherOrder {
-    path: &'static str,
+pub(crate) struct HigherOrder {
+    pub(crate) path: &'static str,
     /// its name in the graph
     name: &'static str,
     /// where torch has it: its module is named after it
@@ -379,7 +335,9 @@ struct HigherOrder {
     /// how many arguments are of the first kinds
     counts: Vec<usize>,
     /// arguments of the node that no function gets
-    before: Vec<Var>,
+    pub(crate) before: Vec<Var>,
+    /// a number that comes before all others
+    pub(crate) number: Option<NodeId>,
     /// arguments of the node that the functions get
     inputs: Vec<Var>,
     /// what stands for each of them in the functions
@@ -387,7 +345,7 @@ struct HigherOrder {
 }
 
 impl HigherOrder {
-    fn new(
+    pub(crate) fn new(
         path: &'static str,
         name: &'static str,
         object: &'static str,
@@ -400,13 +358,14 @@ impl HigherOrder {
             parts,
             counts: Vec::new(),
             before: Vec::new(),
+            number: None,
             inputs: Vec::new(),
             inside: Vec::new(),
         }
     }
 
     /// Hands a tensor on as it is, once.
-    fn pass(&mut self, v: &Var) {
+    pub(crate) fn pass(&mut self, v: &Var) {
         if let Var::Tensor(t) = v
             && !self.inside.contains(&t.node)
         {
@@ -416,12 +375,12 @@ impl HigherOrder {
     }
 }
 
-fn refused(path: &str, what: &str) -> Stop {
+pub(crate) fn refused(path: &str, what: &str) -> Stop {
     Stop::unsupported(format!("{path} of {what}"))
 }
 
 /// Whether two results have the same containers.
-fn same_form(a: &Out, b: &Out) -> bool {
+pub(crate) fn same_form(a: &Out, b: &Out) -> bool {
     let all =
         |a: &[Out], b: &[Out]| a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same_form(a, b));
     match (a, b) {
@@ -502,7 +461,7 @@ pub(crate) fn whole(tx: &mut Tx<'_>, module: &str, name: &str, args: Args) -> Gi
     }
 }
 
-fn is_plain_number(tx: &Tx<'_>, o: &Obj) -> bool {
+pub(crate) fn is_plain_number(tx: &Tx<'_>, o: &Obj) -> bool {
     let b = o.bind(tx.py);
     b.is_exact_instance_of::<PyBool>()
         || b.is_exact_instance_of::<PyInt>()
@@ -510,7 +469,7 @@ fn is_plain_number(tx: &Tx<'_>, o: &Obj) -> bool {
 }
 
 /// The tensors in an argument's containers, of which nothing else may be a part.
-fn all_tensors(tx: &mut Tx<'_>, path: &str, v: &Var, found: &mut Vec<Var>) -> R<()> {
+pub(crate) fn all_tensors(tx: &mut Tx<'_>, path: &str, v: &Var, found: &mut Vec<Var>) -> R<()> {
     let v = tx.look(v)?;
     let items: Vec<Var> = match &v {
         Var::Tensor(_) => {
@@ -599,7 +558,7 @@ fn stand_in(tx: &mut Tx<'_>, op: &mut HigherOrder, v: &Var, row: bool) -> R<Var>
 
 /// Makes an operator's node; again for each function that is the first to use ints which are no constants, with
 /// these as inputs of the graph.
-fn with_numbers(
+pub(crate) fn with_numbers(
     tx: &mut Tx<'_>,
     args: Args,
     node: impl Fn(&mut Tx<'_>, Args, &mut Numbers) -> Given,
@@ -619,7 +578,7 @@ fn with_numbers(
 }
 
 /// Traces the functions, each with its arguments, and makes the node if they fit.
-fn higher_order(
+pub(crate) fn higher_order(
     tx: &mut Tx<'_>,
     op: HigherOrder,
     numbers: &mut Numbers,
@@ -706,7 +665,11 @@ fn higher_order(
     let function = made.unbind();
     let callee = Callee::Function(&function, op.path, None);
     let args = Args::pos(op.before.into_iter().chain(inputs).collect());
-    let others = tx.node_args_with_sizes(&args)?;
+    let mut others = tx.node_args_with_sizes(&args)?;
+    if let Some(number) = op.number {
+        others.pos.insert(0, Arg::Node(number));
+        others.meta_pos.insert(0, MetaArg::Bool(true));
+    }
     let graphs: Vec<_> = all
         .iter()
         .zip(op.parts)

@@ -15,6 +15,7 @@ mod bodies;
 mod checkpoint;
 mod collectives;
 mod compilers;
+mod cond;
 mod conditions;
 mod contexts;
 mod custom_objects;
@@ -59,6 +60,7 @@ pub const LISTED: &[RuleList] = &[
     autograd_function::RULES,
     transforms::RULES,
     vmap::RULES,
+    cond::RULES,
     higher_order::RULES,
     flex_attention::RULES,
     checkpoint::RULES,
@@ -79,6 +81,11 @@ pub const LISTED: &[RuleList] = &[
 
 /// What the interpreter asks of this crate.
 pub const ASKED: Torch = Torch {
+    is_condition: conditions::is_condition,
+    join_conditions: conditions::join,
+    negated_condition: conditions::negated,
+    condition_node: conditions::condition_node,
+    check_condition: conditions::check_condition,
     is_asked_about: function_modes::is_asked_about,
     ask: function_modes::ask,
     operator_in_modes: function_modes::operator_in_modes,

@@ -9,7 +9,7 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use bytecode::op::Conversion;
+use bytecode::op::{BinaryOp, Conversion};
 use fx_graph::{Graph, NodeId};
 use guards::SourceId;
 use pyo3::prelude::*;
@@ -140,6 +140,16 @@ pub struct Arrays {
 /// What the interpreter asks of the rules of torch that are more than one node, besides calls of what is listed.
 #[derive(Clone, Copy)]
 pub struct Torch {
+    /// whether a value is a condition over numbers that the graph reads
+    pub is_condition: fn(&Tx<'_>, &Var) -> bool,
+    /// `&` or `|` of such conditions, or of one and a bool
+    pub join_conditions: fn(&mut Tx<'_>, BinaryOp, &Var, &Var) -> R<Option<Var>>,
+    /// `not` of one
+    pub negated_condition: fn(&mut Tx<'_>, &Var) -> R<Option<Var>>,
+    /// the node that computes one
+    pub condition_node: fn(&mut Tx<'_>, &Var) -> R<Option<NodeId>>,
+    /// has the graph check one
+    pub check_condition: fn(&mut Tx<'_>, &Var) -> R<bool>,
     /// whether a function mode of the program, or a class of tensors, may be asked about a call
     pub is_asked_about: for<'py> fn(&Tx<'py>, &Bound<'py, PyAny>, &Args) -> R<bool>,
     /// asks them

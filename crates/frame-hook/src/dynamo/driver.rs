@@ -218,6 +218,7 @@ impl Found<'_> {
         config: &config::Config,
     ) -> Outcome {
         let compile = || {
+            let _unseen = TorchAbi::saved_tensors_unseen(py);
             let outcome = interrupts::held(py, || self.compile(py, ctx, config));
             outcome.unwrap_or_else(Outcome::Raise)
         };

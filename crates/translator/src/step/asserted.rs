@@ -31,6 +31,20 @@ impl Tx<'_> {
             JumpCond::False => false,
             JumpCond::None | JumpCond::NotNone => return Ok(None),
         };
+        let torch = self.rules.torch;
+        if (torch.is_condition)(self, condition) {
+            let Some(jumps) = self.way_that_goes_on(to) else {
+                return Ok(None);
+            };
+            let holds = match jumps == jumps_when {
+                true => Some(condition.clone()),
+                false => (torch.negated_condition)(self, condition)?,
+            };
+            return match holds {
+                Some(holds) if (torch.check_condition)(self, &holds)? => Ok(Some(jumps)),
+                _ => Ok(None),
+            };
+        }
         if self.class_of_simple(condition).is_some() {
             return Ok(None);
         }
@@ -44,11 +58,9 @@ impl Tx<'_> {
         if !(is_number && is_plain) || self.has_modes() {
             return Ok(None);
         }
-        let (body, next) = (&self.st.frame.code.body, self.st.frame.ip + 1);
-        let jumps = !only_raises(body, to.0 as usize);
-        if jumps && !only_raises(body, next) {
+        let Some(jumps) = self.way_that_goes_on(to) else {
             return Ok(None);
-        }
+        };
         if !self.can_check_in_graph()? {
             return Ok(None);
         }
@@ -71,6 +83,13 @@ impl Tx<'_> {
         self.st.leads_to_handler |= compiled;
         self.st.needs_as_is |= !compiled;
         Ok(Some(jumps))
+    }
+
+    /// Whether the program jumps, where one way leads to nothing but a `raise`.
+    fn way_that_goes_on(&self, to: Label) -> Option<bool> {
+        let (body, next) = (&self.st.frame.code.body, self.st.frame.ip + 1);
+        let jumps = !only_raises(body, to.0 as usize);
+        (!jumps || only_raises(body, next)).then_some(jumps)
     }
 
     /// Whether a check that fails in the graph makes the whole function run again as plain Python, whoever runs the graph.

@@ -145,8 +145,11 @@ impl<'py> Tx<'py> {
             }
             Op::Unary(UnaryOp::Not) => {
                 let v = self.pop()?;
-                let t = self.truth(&v)?;
-                self.push(self.bool(!t));
+                let not = match (self.rules.torch.negated_condition)(self, &v)? {
+                    Some(condition) => condition,
+                    None => self.truth(&v).map(|holds| self.bool(!holds))?,
+                };
+                self.push(not);
             }
             Op::Unary(u) => {
                 let v = self.pop()?;

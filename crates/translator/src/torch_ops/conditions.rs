@@ -6,7 +6,7 @@
 use std::rc::Rc;
 
 use bytecode::op::CompareOp;
-use fx_graph::Arg;
+use fx_graph::{Arg, NodeId};
 use guards::{GuardKind, IntCompare, IntExpr, IntRelation};
 use pyo3::prelude::*;
 use tensor_meta::Fact;
@@ -69,32 +69,42 @@ impl Tx<'_> {
         Some((relation, (a.value, b.value)))
     }
 
-    /// Has the graph check a condition over numbers that it reads, by `check`, which raises where it does not hold; it
-    /// is relied on from here on. `false` where the graph has to end: it could not be run again from its start.
+    /// Has the graph check a comparison of numbers that it reads, by `check`, which raises where it does not hold; it is
+    /// relied on from here on. `false` where the graph has to end: it could not be run again from its start.
     ///
     /// # Errors
     /// A break for what the graph does not compute.
-    pub fn check_in_graph(&mut self, check: &Bound<'_, PyAny>, condition: &Var) -> R<bool> {
-        match self.condition(condition) {
-            Some((relation, values)) => self.check_relation(check, &relation, values),
-            None => Ok(false),
-        }
-    }
-
-    fn check_relation(
+    pub fn check_relation(
         &mut self,
         check: &Bound<'_, PyAny>,
         relation: &IntRelation,
         values: (i64, i64),
     ) -> R<bool> {
+        let is_checked = self.check_node(check, |tx| {
+            let args = vec![tx.int_arg(&relation.left)?, tx.int_arg(&relation.right)?];
+            tx.number_node(relation.op.function(), args).map(Some)
+        })?;
+        if is_checked {
+            self.assume_relation(relation, values);
+        }
+        Ok(is_checked)
+    }
+
+    /// The same of what a node says, which is not relied on.
+    ///
+    /// # Errors
+    /// Those of making the node.
+    pub fn check_node(
+        &mut self,
+        check: &Bound<'_, PyAny>,
+        holds: impl FnOnce(&mut Self) -> R<Option<NodeId>>,
+    ) -> R<bool> {
         if self.has_modes() || !self.can_check_in_graph()? {
             return Ok(false);
         }
-        let args = vec![
-            self.int_arg(&relation.left)?,
-            self.int_arg(&relation.right)?,
-        ];
-        let holds = self.number_node(relation.op.function(), args)?;
+        let Some(holds) = holds(self)? else {
+            return Ok(false);
+        };
         let (target, args) = match self.runs_as_is {
             true => {
                 let path = crate::tx::qualified_name(check);
@@ -120,7 +130,6 @@ impl Tx<'_> {
         self.log.graph.set_may_refuse_arguments(node);
         // Nothing that runs only once comes behind it, for a compiler.
         self.st.leads_to_handler |= !self.runs_as_is;
-        self.assume_relation(relation, values);
         Ok(true)
     }
 
@@ -207,7 +216,15 @@ impl Tx<'_> {
         left.zip(self.value_of(&relation.right))
     }
 
-    fn check_with_values(&mut self, holds: &IntRelation, values: Option<(i64, i64)>) -> R<bool> {
+    /// Has the graph check what holds of numbers that it reads; `false` where it can't.
+    ///
+    /// # Errors
+    /// A break for what the graph does not compute.
+    pub(crate) fn check_with_values(
+        &mut self,
+        holds: &IntRelation,
+        values: Option<(i64, i64)>,
+    ) -> R<bool> {
         let check = self.known.torch.bind(self.py).getattr("_check")?;
         match values {
             Some(values) => self.check_relation(&check, holds, values),

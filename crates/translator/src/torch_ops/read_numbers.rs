@@ -7,8 +7,10 @@
 //! beside tensors is computed in the graph, by Python's own operators.
 
 use std::rc::Rc;
+use std::sync::Arc;
 
-use fx_graph::{Arg, NodeId, OpKind};
+use bytecode::op::CompareOp;
+use fx_graph::{Arg, FnTarget, NodeId, OpKind};
 use guards::{IntBinary, IntExpr, SourceId};
 use pyo3::prelude::*;
 use pyo3::types::PyInt;
@@ -103,14 +105,21 @@ impl Tx<'_> {
         if !is_one || !self.can_read_in_graph(t) {
             return Ok(None);
         }
-        let Some(range) = number_of(meta.dtype) else {
-            return Ok(None);
+        // A graph computes with ints: a flag is one that is not 0.
+        let is_flag = meta.dtype == DType::Bool && self.ints.captures_scalars;
+        let range = match number_of(meta.dtype) {
+            Some(range) => range,
+            None if is_flag => Some((0, 1)),
+            None => return Ok(None),
         };
         let mut tensor = t.node;
         // A compiler gives tensors back, and what is written to this one later is not what was read.
         if !self.runs_as_is {
             tensor = self.repeatable_method("detach", tensor);
             tensor = self.repeatable_method("clone", tensor);
+        }
+        if is_flag {
+            tensor = self.repeatable_method("int", tensor);
         }
         let node = self.item_node(tensor);
         let read = ReadNumber {
@@ -120,10 +129,14 @@ impl Tx<'_> {
             is_python: false,
         };
         let call = self.read_call(read)?;
-        Ok(Some(match range {
+        let number = match range {
             None => self.early_float(call),
             Some(_) => self.early_int(call, ANY_INT),
-        }))
+        };
+        match is_flag {
+            true => self.compare_read(CompareOp::Ne, &number, &self.int(0)),
+            false => Ok(Some(number)),
+        }
     }
 
     fn read_call(&self, read: ReadNumber) -> R<EarlyCall> {
@@ -155,10 +168,8 @@ impl Tx<'_> {
     /// # Errors
     /// A break for what the graph does not compute.
     pub fn given_number(&mut self, v: &Var) -> R<Option<NodeId>> {
-        if let Some((relation, _)) = self.condition(v) {
-            let (a, b) = (&relation.left, &relation.right);
-            let args = vec![self.int_arg(a)?, self.int_arg(b)?];
-            return self.number_node(relation.op.function(), args).map(Some);
+        if let Some(node) = (self.rules.torch.condition_node)(self, v)? {
+            return Ok(Some(node));
         }
         match v {
             Var::Int(int) => self.int_node(int).map(Some),
@@ -179,13 +190,7 @@ impl Tx<'_> {
             _ => return Ok(None),
         };
         let target = self.operator_target("index")?;
-        let node = self
-            .log
-            .graph
-            .call_function(target, vec![value], Vec::new());
-        self.set_line(node);
-        self.log.graph.set_repeatable(node);
-        Ok(Some(node))
+        Ok(Some(self.repeatable_call(target, vec![value])))
     }
 
     /// Whether an int of Python's that only the graph knows is in an expression.
@@ -293,19 +298,18 @@ impl Tx<'_> {
                 let x = self.int_arg(x)?;
                 self.number_node(op.function(), vec![x])
             }
-            // Divisors may be zero, and exponents large.
             IntExpr::Binary(
                 op @ (IntBinary::Add | IntBinary::Subtract | IntBinary::Multiply),
                 ab,
-            ) if self.ints.captures_scalars
-                || self.drawn_fits(expr)
-                || self.has_python_int(expr) =>
-            {
+            ) if self.drawn_fits(expr) || self.has_python_int(expr) => {
                 let args = vec![self.int_arg(&ab.0)?, self.int_arg(&ab.1)?];
                 self.number_node(op.function(), args)
             }
-            IntExpr::Binary(op @ (IntBinary::FloorDivide | IntBinary::Remainder), ab)
-                if matches!(ab.1, IntExpr::Const(1..)) =>
+            // What they can't do with their right operand is checked by then.
+            IntExpr::Binary(op, ab)
+                if self.ints.captures_scalars
+                    || matches!(op, IntBinary::FloorDivide | IntBinary::Remainder)
+                        && matches!(ab.1, IntExpr::Const(1..)) =>
             {
                 let args = vec![self.int_arg(&ab.0)?, self.int_arg(&ab.1)?];
                 self.number_node(op.function(), args)
@@ -314,7 +318,11 @@ impl Tx<'_> {
         }
     }
 
-    pub(super) fn int_arg(&mut self, expr: &IntExpr) -> R<Arg> {
+    /// An int as the argument of a node.
+    ///
+    /// # Errors
+    /// A break for what the graph does not compute.
+    pub fn int_arg(&mut self, expr: &IntExpr) -> R<Arg> {
         match expr {
             IntExpr::Const(n) => Ok(Arg::Int(*n)),
             expr => self.read_int_node(expr).map(Arg::Node),
@@ -322,7 +330,10 @@ impl Tx<'_> {
     }
 
     /// A node that calls a function of `operator`; the same for the same operands.
-    pub(super) fn number_node(&mut self, name: &str, args: Vec<Arg>) -> R<NodeId> {
+    ///
+    /// # Errors
+    /// None of its own.
+    pub fn number_node(&mut self, name: &str, args: Vec<Arg>) -> R<NodeId> {
         let target = self.operator_target(name)?;
         let operand = args.iter().find_map(|arg| match arg {
             Arg::Node(node) => Some(*node),
@@ -343,10 +354,15 @@ impl Tx<'_> {
         if let Some(known) = known {
             return Ok(known);
         }
+        Ok(self.repeatable_call(target, args))
+    }
+
+    /// A node that calls a function which gives the same for the same operands.
+    pub fn repeatable_call(&mut self, target: Arc<FnTarget>, args: Vec<Arg>) -> NodeId {
         let node = self.log.graph.call_function(target, args, Vec::new());
         self.set_line(node);
         self.log.graph.set_repeatable(node);
-        Ok(node)
+        node
     }
 }
 

@@ -362,7 +362,10 @@ impl<'py> Tx<'py> {
     /// # Errors
     /// Those of looking at the operands.
     pub(crate) fn compute_binary(&mut self, op: BinaryOp, a: &Var, b: &Var) -> R<Option<Var>> {
-        self.compute_operator(op, a, b, Changing::Found)
+        match (self.rules.torch.join_conditions)(self, op, a, b)? {
+            Some(condition) => Ok(Some(condition)),
+            None => self.compute_operator(op, a, b, Changing::Found),
+        }
     }
 
     /// `a op b` of numbers of which none was found to change: nothing is guarded until somebody looks at what it gives.

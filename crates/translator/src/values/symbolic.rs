@@ -131,8 +131,15 @@ impl Tx<'_> {
             return Ok(None);
         };
         if !matches!(b.expr, IntExpr::Const(_)) {
+            let is_read = self.follows_from_read(&Var::Int(Rc::new(b.clone())));
             for relation in op.condition(&b.expr) {
-                self.guard_relation(relation);
+                let IntExpr::Const(bound) = relation.right else {
+                    continue;
+                };
+                let values = Some((b.value, bound));
+                if !is_read || !self.check_with_values(&relation, values)? {
+                    self.guard_relation(relation);
+                }
             }
         }
         Ok(Some(Var::Int(Rc::new(IntVar { expr, value }))))
