@@ -185,12 +185,7 @@ fn apply_noting(
     let (result, mut used) = crate::bodies::noting_used(tx, |tx| {
         interpret_function(tx, class, args, &needs, differentiable)
     });
-    // A tensor that no operation is given may still have a gradient.
-    for v in args.values() {
-        if let v @ Var::Tensor(t) = &tx.look(v)? {
-            used.entry(t.node).or_insert_with(|| v.clone());
-        }
-    }
+    use_given_tensors(tx, args, &mut used)?;
     if let Some(outer) = &mut tx.used {
         outer.extend(used.iter().map(|(node, v)| (*node, v.clone())));
     }
@@ -279,6 +274,20 @@ fn apply_noting(
     let inferred = inferred(out);
     let result = tx.emit_inferred(&callee, node_args, inferred, &passed)?;
     written(tx, &dirty, result).map(|v| Some(Flow::Value(v)))
+}
+
+/// Counts the tensors among arguments as used: one that no operation is given may still have a gradient.
+fn use_given_tensors(
+    tx: &mut Tx<'_>,
+    args: &Args,
+    used: &mut rustc_hash::FxHashMap<NodeId, Var>,
+) -> R<()> {
+    for v in args.values() {
+        if let v @ Var::Tensor(t) = &tx.look(v)? {
+            used.entry(t.node).or_insert_with(|| v.clone());
+        }
+    }
+    Ok(())
 }
 
 /// Inlines `forward`, whose result nothing is differentiated through: a compiler can follow what it reads from elsewhere.
