@@ -17,7 +17,7 @@ impl Tx<'_> {
         let flow = self.compare(op, &a, &b)?;
         if to_bool {
             let v = self.finish_flow(flow)?;
-            if matches!(v, Var::Tensor(_)) && self.jump_follows() {
+            if self.is_left_to_a_jump(&v) {
                 // The jump breaks instead, with the tensor as its operand: the comparison
                 // stays in the graph, as on versions whose jumps convert by themselves.
                 self.push(v);
@@ -31,10 +31,16 @@ impl Tx<'_> {
         Ok(Next::Fall)
     }
 
+    /// Whether the truth of a value is known when the program runs, and a jump asks for it next.
+    fn is_left_to_a_jump(&self, v: &Var) -> bool {
+        (matches!(v, Var::Tensor(_)) || (self.rules.torch.is_condition)(self, v))
+            && self.jump_follows()
+    }
+
     /// The truth of a value, where no jump asks for it itself.
     pub(super) fn bool_of_top(&mut self) -> R<Next> {
         let v = self.pop()?;
-        if matches!(v, Var::Tensor(_)) && self.jump_follows() {
+        if self.is_left_to_a_jump(&v) {
             self.push(v);
             return Ok(Next::Fall);
         }
