@@ -341,9 +341,18 @@ fn torchs_own(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
 /// while no class is asked.
 fn unasked(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     let given = tx.by_name(name, args, &["func", "types", "args", "kwargs"], 2, 4)?;
-    let [Some(function), _, pos, kw] = &given[..] else {
+    let [Some(function), Some(types), pos, kw] = &given[..] else {
         return Ok(None);
     };
+    // AOTAutograd has no fake tensor for what operations give of another class, as they give plain tensors.
+    let parameter = tx.known.parameter.clone();
+    for class in tx.iterate(types)? {
+        let class = tx.realize(&class)?;
+        let is_parameters = class.as_obj().is_some_and(|c| tx.is_subtype(c, &parameter));
+        if !is_parameters && !tx.runs_as_is {
+            return Ok(None);
+        }
+    }
     let pos = match pos {
         Some(pos) => tx.iterate(pos)?,
         None => Vec::new(),

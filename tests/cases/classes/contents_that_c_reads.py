@@ -5,6 +5,7 @@ import math
 import torch
 
 GRAPHS = 1
+REFERENCE_GRAPHS = 1
 
 
 class Seven(set):

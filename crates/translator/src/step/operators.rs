@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use bytecode::op::CompareOp;
+use bytecode::op::{CompareOp, Op, UnaryOp};
 use variables::Var;
 
 use super::Next;
@@ -33,8 +33,11 @@ impl Tx<'_> {
 
     /// Whether the truth of a value is known when the program runs, and a jump asks for it next.
     fn is_left_to_a_jump(&self, v: &Var) -> bool {
-        (matches!(v, Var::Tensor(_)) || (self.rules.torch.is_condition)(self, v))
-            && self.jump_follows()
+        let is_condition = (self.rules.torch.is_condition)(self, v);
+        let f = &self.st.frame;
+        let next = f.code.body.instrs.get(f.ip + 1).map(|i| &i.op);
+        let is_negated = is_condition && matches!(next, Some(Op::Unary(UnaryOp::Not)));
+        is_negated || (is_condition || matches!(v, Var::Tensor(_))) && self.jump_follows()
     }
 
     /// The truth of a value, where no jump asks for it itself.
