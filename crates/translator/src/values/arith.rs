@@ -135,9 +135,12 @@ impl Tx<'_> {
         let right_user = !same && self.special(&b, names.reflected)?.is_user();
         if !left_user
             && !right_user
-            && let Some((a, b)) = self.plain_values(&a, &b)
+            && let Some((x, y)) = self.plain_values(&a, &b)
+            // A text without fields is given back as it is.
+            && !(op == BinaryOp::Remainder && self.plain_text(&a).is_some())
         {
-            return self.binary(op, inplace, &a, &b);
+            let made = self.binary(op, inplace, &x, &y);
+            return self.of_plain_values(made);
         }
         // C asks both operands as numbers first, and those in Python are numbers to it.
         let last = (left_user || right_user) && self.is_of_sequences(op, &a, &b);
@@ -338,7 +341,10 @@ impl Tx<'_> {
         }
         match self.special(&a, name)? {
             Special::User => self.special_flow(&a, name, vec![]),
-            Special::Builtin if let Some(plain) = self.plain_value(&a) => self.unary(op, &plain),
+            Special::Builtin if let Some(plain) = self.plain_value(&a) => {
+                let made = self.unary(op, &plain);
+                self.of_plain_values(made)
+            }
             Special::Builtin => match a.as_obj().cloned() {
                 // Python warns, on each call.
                 Some(o) if op == UnaryOp::Invert && o.bind(self.py).is_instance_of::<PyBool>() => {

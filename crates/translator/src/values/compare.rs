@@ -215,8 +215,10 @@ impl Tx<'_> {
             return self.finish_flow(flow).map(Some);
         }
         if let Some((a, b)) = self.plain_values(a, b) {
-            let flow = self.compare(op, &a, &b)?;
-            return self.finish_flow(flow).map(Some);
+            let made = self
+                .compare(op, &a, &b)
+                .and_then(|flow| self.finish_flow(flow));
+            return self.of_plain_values(made.map(Some));
         }
         self.no_broadcast(a, symbol(op), b)?;
         match (a, b) {

@@ -11,7 +11,7 @@ use variables::{Body, Obj, Var};
 
 use crate::attr::is_heap_type;
 use crate::raw::type_lookup;
-use crate::stop::R;
+use crate::stop::{R, Stop};
 use crate::tx::Tx;
 
 impl<'py> Tx<'py> {
@@ -34,6 +34,16 @@ impl<'py> Tx<'py> {
                 y.unwrap_or_else(|| b.clone()),
             )
         })
+    }
+
+    /// What an operator made of plain values. Where it raises `TypeError`, the text names the classes: the graph breaks.
+    pub(crate) fn of_plain_values<T>(&mut self, made: R<T>) -> R<T> {
+        match made {
+            Err(stop) if self.is_raise_of(&stop, "TypeError") => Err(Stop::unsupported(
+                "an operator that a class of the program's refuses",
+            )),
+            made => made,
+        }
     }
 
     /// The builtin class that a class of such instances derives from.

@@ -18,8 +18,12 @@ impl Tx<'_> {
     /// # Errors
     /// Whatever the operation raises; a break where it has no rule.
     pub fn builtin_binary(&mut self, op: BinaryOp, a: &Var, b: &Var) -> R<Option<Var>> {
+        if op == BinaryOp::Remainder && self.plain_value(a).is_some_and(|v| self.is_text(&v)) {
+            return Err(Stop::unsupported("`%` of a text of a class of its own"));
+        }
         if let Some((a, b)) = self.plain_values(a, b) {
-            return self.binary_sync(op, &a, &b).map(Some);
+            let made = self.binary_sync(op, &a, &b).map(Some);
+            return self.of_plain_values(made);
         }
         self.no_broadcast(a, names(op).symbol, b)?;
         match op {
