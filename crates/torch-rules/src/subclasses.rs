@@ -305,6 +305,29 @@ fn torchs_own(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
             return value(Var::Const(not));
         }
     }
+    let args = handed_on(tx, pos.as_ref(), kw.as_ref())?;
+    let function = tx.realize(function)?;
+    let unwrapped = tx.py.import("torch.overrides")?;
+    let unwrapped = unwrapped.call_method0("get_default_nowrap_functions")?;
+    let wraps = match &function {
+        Var::Py(p) => !unwrapped.contains(&p.obj)?,
+        _ => true,
+    };
+    let convert = tx.py.import(names::TENSOR_MODULE)?.getattr("_convert")?;
+    let class = class.clone();
+    tx.without_classes(|tx| {
+        let made = tx.call_sync(&function, args)?;
+        if !wraps || !may_hold_tensor(&made) {
+            return Ok(made);
+        }
+        let convert = Var::py(convert.unbind());
+        tx.call_sync(&convert, Args::pos(vec![made, class]))
+    })
+    .map(|made| Some(Flow::Value(made)))
+}
+
+/// The arguments of a function, as `__torch_function__` is given them: a tuple and a dictionary, or neither.
+fn handed_on(tx: &mut Tx<'_>, pos: Option<&Var>, kw: Option<&Var>) -> R<Args> {
     let pos = match pos {
         Some(pos) => tx.iterate(pos)?,
         None => Vec::new(),
@@ -317,24 +340,7 @@ fn torchs_own(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
         true => Vec::new(),
         false => tx.keyword_items(&kw)?,
     };
-    let function = tx.realize(function)?;
-    let unwrapped = tx.py.import("torch.overrides")?;
-    let unwrapped = unwrapped.call_method0("get_default_nowrap_functions")?;
-    let wraps = match &function {
-        Var::Py(p) => !unwrapped.contains(&p.obj)?,
-        _ => true,
-    };
-    let convert = tx.py.import(names::TENSOR_MODULE)?.getattr("_convert")?;
-    let class = class.clone();
-    tx.without_classes(|tx| {
-        let made = tx.call_sync(&function, Args { pos, kw })?;
-        if !wraps || !may_hold_tensor(&made) {
-            return Ok(made);
-        }
-        let convert = Var::py(convert.unbind());
-        tx.call_sync(&convert, Args::pos(vec![made, class]))
-    })
-    .map(|made| Some(Flow::Value(made)))
+    Ok(Args { pos, kw })
 }
 
 /// What a class of parameters has as its `__torch_function__`, called by one that derives from it: runs the function
@@ -353,20 +359,9 @@ fn unasked(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
             return Ok(None);
         }
     }
-    let pos = match pos {
-        Some(pos) => tx.iterate(pos)?,
-        None => Vec::new(),
-    };
-    let kw = match kw {
-        Some(kw) => tx.realize(kw)?,
-        None => tx.none(),
-    };
-    let kw = match kw.is_none(tx.py) {
-        true => Vec::new(),
-        false => tx.keyword_items(&kw)?,
-    };
+    let args = handed_on(tx, pos.as_ref(), kw.as_ref())?;
     let function = tx.realize(function)?;
-    let made = tx.without_classes(|tx| tx.call_sync(&function, Args { pos, kw }))?;
+    let made = tx.without_classes(|tx| tx.call_sync(&function, args))?;
     value(made)
 }
 
