@@ -163,7 +163,7 @@ def test_the_decorator_of_a_module_compiles_as_the_module_is():
     x = torch.randn(2, 3)
     assert torch.equal(step(x), net(x).sum()) and len(recorder.graphs) == 1
     with pytest.raises(ferrodyn.exc.Unsupported):
-        compiled.dynamo_ctx(lambda x: (x.sum() > 0).item())(x)
+        compiled.dynamo_ctx(lambda x: 1 if x.sum() > 0 else 2)(x)
     disabled = ferrodyn.disable(net)
     assert disabled.dynamo_ctx(net.forward)._torchdynamo_disable is True
 

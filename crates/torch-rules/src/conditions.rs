@@ -8,28 +8,21 @@ use fx_graph::NodeId;
 use guards::IntBinary;
 use pyo3::prelude::*;
 use pyo3::types::PyBool;
-use torch_abi::names;
 use translator::rules::{Given, Rule, RuleList};
 use translator::stop::R;
 use translator::tx::{Args, Flow, Tx};
 use variables::{ComputedVar, Var};
 
-pub(crate) const RULES: RuleList = &[
-    (
-        "torch",
-        &[
-            ("_check", check as Rule),
-            ("_check_value", check),
-            ("_check_index", check),
-            ("_check_is_size", check_is_size),
-            ("sym_not", sym_not),
-        ],
-    ),
-    (
-        names::SYMBOLIC_SHAPES,
-        &[("sym_and", all_or_one as Rule), ("sym_or", all_or_one)],
-    ),
-];
+pub(crate) const RULES: RuleList = &[(
+    "torch",
+    &[
+        ("_check", check as Rule),
+        ("_check_value", check),
+        ("_check_index", check),
+        ("_check_is_size", check_is_size),
+        ("sym_not", sym_not),
+    ],
+)];
 
 /// `not a` of a condition that the graph computes.
 fn sym_not(tx: &mut Tx<'_>, _: &'static str, args: Args) -> Given {
@@ -39,8 +32,10 @@ fn sym_not(tx: &mut Tx<'_>, _: &'static str, args: Args) -> Given {
     }
 }
 
-/// All of the conditions, or one of them.
-fn all_or_one(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
+/// `sym_and` and `sym_or`: all of the conditions, or one of them.
+///
+/// Not among the listed rules: looking their module up would import SymPy.
+pub(crate) fn all_or_one(tx: &mut Tx<'_>, name: &str, args: &Args) -> Given {
     let op = match name {
         "sym_and" => BinaryOp::And,
         _ => BinaryOp::Or,

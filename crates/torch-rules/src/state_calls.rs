@@ -193,7 +193,7 @@ fn answered<'py>(
             return Ok(Some(Flow::Value(tx.bool(true))));
         }
         (
-            "torch.fx.experimental.symbolic_shapes",
+            names::SYMBOLIC_SHAPES,
             "expect_true" | "guard_or_true" | "guard_or_false" | "statically_known_true",
         ) if let [v] = args.pos.as_slice()
             && let Some(answer) = crate::conditions::answer_unknown(tx, &named.name, v)? =>
@@ -202,7 +202,7 @@ fn answered<'py>(
         }
         // What they answer for a size that is known is the condition itself.
         (
-            "torch.fx.experimental.symbolic_shapes",
+            names::SYMBOLIC_SHAPES,
             "expect_true"
             | "guard_bool"
             | "guard_or_true"
@@ -214,6 +214,9 @@ fn answered<'py>(
             && o.bind(py).is_exact_instance_of::<pyo3::types::PyBool>() =>
         {
             return Ok(Some(Flow::Value(Var::Const(o))));
+        }
+        (names::SYMBOLIC_SHAPES, "sym_and" | "sym_or") => {
+            return crate::conditions::all_or_one(tx, &named.name, args);
         }
         // Compiled by torch.compile itself where it is not traced.
         ("torch.nn.attention.flex_attention", "flex_attention") => {
@@ -259,7 +262,7 @@ fn answered<'py>(
         // torch.compile's own bookkeeping, hung on `nn.Module.__init__` once it was used.
         (names::DYNAMO_MUTATION_GUARD, "tag") => return Ok(Some(Flow::Value(tx.none()))),
         // Sizes that depend on data are none of this tracer's.
-        ("torch.fx.experimental.symbolic_shapes", "has_free_unbacked_symbols")
+        (names::SYMBOLIC_SHAPES, "has_free_unbacked_symbols")
         | ("torch.compiler", "is_exporting")
         | (names::JIT_INTERNAL, "is_scripting")
         | ("torch.jit._trace", "is_tracing")
@@ -267,7 +270,7 @@ fn answered<'py>(
             return Ok(Some(Flow::Value(tx.bool(false))));
         }
         // Those of rows that differ in length are no numbers here.
-        ("torch.fx.experimental.symbolic_shapes", "is_nested_int")
+        (names::SYMBOLIC_SHAPES, "is_nested_int")
             if let [v] = args.pos.as_slice()
                 && matches!(tx.look(v)?, Var::Int(_) | Var::Const(_)) =>
         {
@@ -284,7 +287,7 @@ fn answered<'py>(
                 now.is_truthy()? && named.name != "is_fx_symbolic_tracing",
             ))));
         }
-        ("torch.fx.experimental.symbolic_shapes", "_advise_is_size" | "_advise_is_bounded") => {
+        (names::SYMBOLIC_SHAPES, "_advise_is_size" | "_advise_is_bounded") => {
             return Ok(Some(Flow::Value(tx.none())));
         }
         // Tells TorchScript a type; the value is its second argument.
