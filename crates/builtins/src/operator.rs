@@ -1,5 +1,6 @@
 //! The `operator` module.
 
+use crate::asked::text_of;
 use bytecode::op::{BinaryOp, CompareOp, UnaryOp};
 use pyo3::prelude::*;
 use pyo3::types::{PySlice, PyTuple, PyType};
@@ -240,7 +241,7 @@ pub(crate) fn call_getter(
             }
             (name, parts, kw)
         } else {
-            let name = tx.text_of(&parts[0]);
+            let name = text_of(tx, &parts[0]);
             (name, parts[1..].to_vec(), Vec::new())
         };
         let method = tx.getattr_sync(&target, &name.into())?;
@@ -252,7 +253,7 @@ pub(crate) fn call_getter(
             tx.getitem_sync(&target, p)?
         } else {
             let mut v = target.clone();
-            for name in tx.text_of(p).split('.') {
+            for name in text_of(tx, p).split('.') {
                 v = tx.getattr_sync(&v, &name.into())?;
             }
             v

@@ -1,5 +1,6 @@
 //! `sum`, `min`, `max`, `any`, `all`, `sorted`.
 
+use crate::asked::pure_const;
 use bytecode::op::{BinaryOp, CompareOp};
 use fx_graph::Arg;
 use pyo3::prelude::*;
@@ -56,13 +57,13 @@ fn sum(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     let mut real = Vec::with_capacity(items.len());
     let keeps_ints = are_changing_ints(tx, items.iter().chain([&start]))?;
     for v in items.iter().take_while(|_| !keeps_ints) {
-        match tx.pure_const(v)? {
+        match pure_const(tx, v)? {
             Some(o) => real.push(o),
             None => break,
         }
     }
     if real.len() == items.len()
-        && let Some(s) = tx.pure_const(&start)?
+        && let Some(s) = pure_const(tx, &start)?
     {
         return value(tx.fold(move |py| {
             py.import("builtins")?

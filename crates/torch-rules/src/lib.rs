@@ -26,6 +26,7 @@ mod flex_attention;
 mod function_graphs;
 mod function_modes;
 mod gradients;
+mod held_gradients;
 mod higher_order;
 mod hook_reads;
 mod hooks;
