@@ -33,6 +33,7 @@ mod hooks;
 mod initialising;
 mod optimizer_state;
 mod overrides;
+mod packed_calls;
 mod parameters;
 mod questions;
 mod ragged;
