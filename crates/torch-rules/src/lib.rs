@@ -31,6 +31,7 @@ mod higher_order;
 mod hook_reads;
 mod hooks;
 mod initialising;
+mod loops;
 mod optimizer_state;
 mod overrides;
 mod packed_calls;
@@ -63,7 +64,7 @@ pub const LISTED: &[RuleList] = &[
     transforms::RULES,
     vmap::RULES,
     cond::RULES,
-    higher_order::RULES,
+    loops::RULES,
     flex_attention::RULES,
     checkpoint::RULES,
     wrapped::RULES,

@@ -43,7 +43,9 @@ impl Tx<'_> {
         match (reads, number_of(meta.dtype)) {
             (Reads::Number, _) => return self.read_in_graph(t),
             (Reads::List, _) if meta.shape.is_empty() => return self.read_in_graph(t),
-            (Reads::Int, Some(Some(_))) | (Reads::Float, Some(None)) => return self.read_in_graph(t),
+            (Reads::Int, Some(Some(_))) | (Reads::Float, Some(None)) => {
+                return self.read_in_graph(t);
+            }
             (Reads::List, _) => {}
             _ => return Ok(None),
         }
