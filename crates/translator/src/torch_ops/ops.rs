@@ -104,6 +104,8 @@ impl<'py> Tx<'py> {
     /// # Errors
     /// As [`Tx::graph_call`].
     pub fn tensor_getitem(&mut self, t: &Var, key: &Var) -> R<Flow> {
+        let of_arrays = (self.rules.arrays.as_index)(self, key)?;
+        let key = of_arrays.as_ref().unwrap_or(key);
         if let Some(asked) = self.indexes_with.clone() {
             let indices = match key {
                 Var::Tuple(items) => items.items.clone(),
@@ -140,6 +142,8 @@ impl<'py> Tx<'py> {
     /// # Errors
     /// As [`Tx::graph_call`].
     pub fn tensor_setitem(&mut self, t: &Var, key: &Var, value: &Var) -> R<()> {
+        let of_arrays = (self.rules.arrays.as_index)(self, key)?;
+        let key = of_arrays.as_ref().unwrap_or(key);
         self.call_operator("setitem", vec![t.clone(), key.clone(), value.clone()])
             .map(|_| ())
     }
