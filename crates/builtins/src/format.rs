@@ -162,8 +162,8 @@ fn changing_text(
     let py = tx.py;
     let builtins = tx.known.builtins.bind(py).clone();
     let is_text = tx.is_changing_text(&v);
-    // Python refuses the text of an int with very many digits.
-    let is_int = tx.type_of(&v)?.is(&tx.known.int);
+    // Python refuses the text of an int with very many digits, which none of 64 bits has.
+    let is_int = !matches!(v, Var::Int(_)) && tx.type_of(&v)?.is(&tx.known.int);
     let v = match conv {
         None => v,
         Some(Conversion::Str) if is_text => v,

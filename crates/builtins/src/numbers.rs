@@ -49,6 +49,9 @@ pub(crate) const RULES: RuleList = &[
 fn bool_(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     let a = tx.positional(name, args, 0, 1)?;
     let t = match a.first() {
+        Some(v) if let Some(condition) = (tx.rules.torch.truth_read)(tx, v)? => {
+            return value(condition);
+        }
         Some(v) => tx.truth(v)?,
         None => false,
     };

@@ -132,6 +132,11 @@ fn extreme(tx: &mut Tx<'_>, name: &'static str, mut args: Args) -> Given {
     } else {
         CompareOp::Gt
     };
+    if key.is_none()
+        && let Some(v) = extreme_tensor(tx, op, &items)?
+    {
+        return value(v);
+    }
     let mut best: Option<(Var, Var)> = None;
     for v in items {
         let k = match &key {
@@ -205,7 +210,40 @@ fn extreme_in_graph(tx: &mut Tx<'_>, name: &str, items: &[Var]) -> R<Option<Var>
         });
     }
     match so_far {
-        Some(Arg::Node(node)) => tx.int_of_node(node).map(Some),
+        Some(Arg::Node(node)) => tx.number_of_node(node, false).map(Some),
         _ => Ok(None),
     }
+}
+
+/// `min` or `max` of tensors of one number each, where one graph is asked for: the number that Python would choose.
+/// `None` for other values.
+fn extreme_tensor(tx: &mut Tx<'_>, op: CompareOp, items: &[Var]) -> R<Option<Var>> {
+    if !tx.ints.is_whole || items.len() < 2 {
+        return Ok(None);
+    }
+    let mut tensors = Vec::with_capacity(items.len());
+    for v in items {
+        let v = tx.realize(v)?;
+        let Var::Tensor(t) = &v else { return Ok(None) };
+        let meta = tx.st.effects.meta(t);
+        let form = (meta.shape.to_vec(), meta.dtype, meta.device);
+        if !form.0.iter().all(|size| size.as_const() == Some(1)) {
+            return Ok(None);
+        }
+        tensors.push((v.clone(), form));
+    }
+    if tensors.windows(2).any(|two| two[0].1 != two[1].1) {
+        return Ok(None);
+    }
+    let choose = Var::py(tx.known.torch.getattr(tx.py, "where")?);
+    let mut tensors = tensors.into_iter().map(|(v, _)| v);
+    let Some(mut best) = tensors.next() else {
+        return Ok(None);
+    };
+    for v in tensors {
+        let flow = tx.compare(op, &v, &best)?;
+        let better = tx.finish_flow(flow)?;
+        best = tx.call_sync(&choose, Args::pos(vec![better, v, best]))?;
+    }
+    Ok(Some(best))
 }

@@ -28,10 +28,10 @@ impl Tx<'_> {
         if !self.follows_from_read(a) && !self.follows_from_read(b) {
             return Ok(None);
         }
-        let Some((x, y)) = self.int_operands(a, b)? else {
-            return Ok(None);
-        };
         let compare = int_compare_of(op);
+        let Some((x, y)) = self.int_operands(a, b)? else {
+            return (self.rules.torch.compare_read)(self, compare, a, b);
+        };
         let same = (x.expr == y.expr).then(|| compare.holds(&0, &0));
         if let Some(sure) = same.or_else(|| self.size_compare(compare, &x, &y)) {
             return Ok(Some(self.bool(sure)));
