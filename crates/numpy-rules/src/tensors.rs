@@ -126,16 +126,21 @@ fn as_array(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     }
 }
 
-/// What an index of a tensor is with tensors in place of arrays; `None` where there are none. Torch makes indices
-/// of other ints than bytes 64 bits wide.
-pub(crate) fn as_index(tx: &mut Tx<'_>, key: &Var) -> R<Option<Var>> {
+/// What an index of a tensor is with tensors in place of arrays. Torch makes indices of other ints than bytes 64 bits
+/// wide.
+pub(crate) fn as_index(tx: &mut Tx<'_>, key: &Var) -> R<Var> {
+    Ok(index_of_arrays(tx, key)?.unwrap_or_else(|| key.clone()))
+}
+
+/// `None` where there are no arrays.
+fn index_of_arrays(tx: &mut Tx<'_>, key: &Var) -> R<Option<Var>> {
     if let Var::Tuple(items) = key {
         let mut all = Vec::with_capacity(items.items.len());
         let mut changed = false;
         for item in &items.items {
             let made = match item {
                 Var::Tuple(_) => None,
-                item => as_index(tx, item)?,
+                item => index_of_arrays(tx, item)?,
             };
             changed |= made.is_some();
             all.push(made.unwrap_or_else(|| item.clone()));

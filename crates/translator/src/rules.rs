@@ -135,8 +135,8 @@ pub struct Arrays {
     pub changing_number: fn(&mut Tx<'_>, &Obj, SourceId) -> R<Option<Var>>,
     /// `tensor.numpy(...)`
     pub of_tensor: fn(&mut Tx<'_>, &Var, &Args) -> Given,
-    /// an index of a tensor with tensors in place of the arrays in it; `None` where there are none
-    pub as_index: fn(&mut Tx<'_>, &Var) -> R<Option<Var>>,
+    /// an index of a tensor with tensors in place of the arrays in it
+    pub as_index: fn(&mut Tx<'_>, &Var) -> R<Var>,
 }
 
 /// A rule of functions of numbers.

@@ -110,8 +110,7 @@ impl<'py> Tx<'py> {
     /// # Errors
     /// As [`Tx::graph_call`].
     pub fn tensor_getitem(&mut self, t: &Var, key: &Var) -> R<Flow> {
-        let of_arrays = (self.rules.arrays.as_index)(self, key)?;
-        let key = of_arrays.as_ref().unwrap_or(key);
+        let key = &(self.rules.arrays.as_index)(self, key)?;
         if let Some(asked) = self.indexes_with.clone() {
             let indices = match key {
                 Var::Tuple(items) => items.items.clone(),
@@ -148,8 +147,7 @@ impl<'py> Tx<'py> {
     /// # Errors
     /// As [`Tx::graph_call`].
     pub fn tensor_setitem(&mut self, t: &Var, key: &Var, value: &Var) -> R<()> {
-        let of_arrays = (self.rules.arrays.as_index)(self, key)?;
-        let key = of_arrays.as_ref().unwrap_or(key);
+        let key = &(self.rules.arrays.as_index)(self, key)?;
         // The place of a number that only the graph knows is a view of the tensor.
         if matches!(key, Var::Int(_)) && self.follows_from_read(key) {
             let number = self.look(value)?;

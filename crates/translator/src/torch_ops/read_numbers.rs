@@ -43,12 +43,10 @@ impl Tx<'_> {
         };
         let meta = self.st.effects.meta(tensor).clone();
         match (reads, number_of(meta.dtype)) {
-            (Reads::Number, _) => return self.read_in_graph(t),
-            (Reads::List, _) if meta.shape.is_empty() => return self.read_in_graph(t),
-            (Reads::Int, Some(Some(_))) | (Reads::Float, Some(None)) => {
-                return self.read_in_graph(t);
-            }
-            (Reads::List, _) => {}
+            (Reads::List, _) if !meta.shape.is_empty() => {}
+            (Reads::Number | Reads::List, _)
+            | (Reads::Int, Some(Some(_)))
+            | (Reads::Float, Some(None)) => return self.read_in_graph(t),
             _ => return Ok(None),
         }
         let most = match self.ints.captures_scalars {
