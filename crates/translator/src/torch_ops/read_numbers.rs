@@ -42,8 +42,12 @@ impl Tx<'_> {
             return Ok(None);
         };
         let meta = self.st.effects.meta(tensor).clone();
-        if reads == Reads::Number || meta.shape.is_empty() {
-            return self.read_in_graph(t);
+        match (reads, number_of(meta.dtype)) {
+            (Reads::List, _) if !meta.shape.is_empty() => {}
+            (Reads::Number | Reads::List, _)
+            | (Reads::Int, Some(Some(_)))
+            | (Reads::Float, Some(None)) => return self.read_in_graph(t),
+            _ => return Ok(None),
         }
         let most = match self.ints.captures_scalars {
             true => MAX_CAPTURED,
