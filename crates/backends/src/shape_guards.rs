@@ -287,7 +287,7 @@ impl<'py> Reader<'_, 'py> {
         })
     }
 
-    /// `max(a, b)` and `min(a, b)`, by Python's names or torch's.
+    /// `max(a, b, ...)` and `min(a, b, ...)`, by Python's names or torch's.
     fn extreme(&self, call: &Bound<'py, PyAny>) -> PyResult<Option<ShapeExpr>> {
         let function = call.getattr("func")?;
         let name: String = match &*kind(&function)? {
@@ -295,23 +295,22 @@ impl<'py> Reader<'_, 'py> {
             "Attribute" => function.getattr("attr")?.extract()?,
             _ => return Ok(None),
         };
-        let (Ok((a, b)), make) = (
-            call.getattr("args")?
-                .cast_into::<PyList>()?
-                .to_tuple()
-                .extract::<(Bound<'_, PyAny>, Bound<'_, PyAny>)>(),
-            match &*name {
-                "max" | "Max" | "sym_max" => ShapeExpr::Max,
-                "min" | "Min" | "sym_min" => ShapeExpr::Min,
-                _ => return Ok(None),
-            },
-        ) else {
-            return Ok(None);
+        let operator = match &*name {
+            "max" | "Max" | "sym_max" => ShapeOperator::Max,
+            "min" | "Min" | "sym_min" => ShapeOperator::Min,
+            _ => return Ok(None),
         };
-        Ok(match (self.expr(&a)?, self.expr(&b)?) {
-            (Some(a), Some(b)) => Some(make(Box::new((a, b)))),
-            _ => None,
-        })
+        let mut so_far = None;
+        for operand in call.getattr("args")?.cast_into::<PyList>()? {
+            let Some(operand) = self.expr(&operand)? else {
+                return Ok(None);
+            };
+            so_far = Some(match so_far {
+                Some(other) => ShapeExpr::Binary(operator, Box::new((other, operand))),
+                None => operand,
+            });
+        }
+        Ok(so_far)
     }
 
     /// `L['x']`, `L['x'].size()[0]`, `L['x']._base.stride()[1]`, `L['x'].a.storage_offset()`.

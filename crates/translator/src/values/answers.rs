@@ -155,7 +155,13 @@ impl<'py> Tx<'py> {
             }
             IntExpr::Binary(op, ab) => {
                 let args = vec![self.int_calls(&ab.0)?, self.int_calls(&ab.1)?];
-                self.operator_call(op.function(), args)?
+                match op.builtin() {
+                    Some(name) => {
+                        let function = self.known.builtins.bind(self.py).getattr(name)?;
+                        self.called(&function, args)
+                    }
+                    None => self.operator_call(op.function(), args)?,
+                }
             }
         })
     }
