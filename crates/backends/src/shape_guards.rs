@@ -287,7 +287,7 @@ impl<'py> Reader<'_, 'py> {
         })
     }
 
-    /// `max(a, b, ...)` and `min(a, b, ...)`, by Python's names or torch's.
+    /// `max(a, b, ...)`, `min(a, b, ...)` and `abs(a)`, by Python's names or torch's.
     fn extreme(&self, call: &Bound<'py, PyAny>) -> PyResult<Option<ShapeExpr>> {
         let function = call.getattr("func")?;
         let name: String = match &*kind(&function)? {
@@ -298,6 +298,11 @@ impl<'py> Reader<'_, 'py> {
         let operator = match &*name {
             "max" | "Max" | "sym_max" => ShapeOperator::Max,
             "min" | "Min" | "sym_min" => ShapeOperator::Min,
+            "abs" | "Abs" => {
+                let x = self.expr(&call.getattr("args")?.get_item(0)?)?;
+                let both = |x: ShapeExpr| Box::new((x.clone(), ShapeExpr::Negative(Box::new(x))));
+                return Ok(x.map(|x| ShapeExpr::Binary(ShapeOperator::Max, both(x))));
+            }
             _ => return Ok(None),
         };
         let mut so_far = None;
