@@ -47,6 +47,20 @@ pub(crate) const RULES: RuleList = &[
 
 fn bool_(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     let a = tx.positional(name, args, 0, 1)?;
+    if let [v] = &a[..] {
+        if tx.is_answer(v) {
+            return value(v.clone());
+        }
+        // Text is asked at once: mostly a branch follows.
+        if (tx.as_dynamic(v).is_some() || tx.as_dynamic_float(v).is_some())
+            && !tx.follows_from_read(v)
+        {
+            let truth = tx.known.operator.bind(tx.py).getattr("truth")?;
+            if let Some(answer) = tx.compute(&truth, vec![v.clone()], false)? {
+                return value(answer);
+            }
+        }
+    }
     let t = match a.first() {
         Some(v) => tx.truth(v)?,
         None => false,

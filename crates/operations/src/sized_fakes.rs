@@ -131,7 +131,9 @@ impl SizedFakes {
         let is_whole = self.sizes.borrow().value(expr).is_some();
         match expr {
             IntExpr::Const(n) => Ok(n.into_pyobject(py)?.into_any()),
-            IntExpr::Unary(op, x) if !is_whole => operator(op.function())?.call1((self.value(py, x)?,)),
+            IntExpr::Unary(op, x) if !is_whole => {
+                operator(op.function())?.call1((self.value(py, x)?,))
+            }
             IntExpr::Binary(op, ab) if !is_whole => {
                 let (a, b) = (self.value(py, &ab.0)?, self.value(py, &ab.1)?);
                 operator(op.function())?.call1((a, b))

@@ -142,7 +142,10 @@ impl SizeTable {
         }
         // What holds of the symbol holds wherever the table is used: nothing of it is by facts.
         let facts = std::mem::take(&mut self.ranges);
-        let (least, other) = (self.range(&x, Asks::Program).0, self.range(&y, Asks::Program).0);
+        let (least, other) = (
+            self.range(&x, Asks::Program).0,
+            self.range(&y, Asks::Program).0,
+        );
         self.ranges = facts;
         let least = match larger {
             true => least.max(other),
@@ -153,7 +156,11 @@ impl SizeTable {
         let symbol = self.symbol(hint, least.and_then(|least| i64::try_from(least).ok()));
         let whole = self.poly(self.size(symbol));
         for part in [x, y] {
-            let (more, less) = if larger { (&whole, &part) } else { (&part, &whole) };
+            let (more, less) = if larger {
+                (&whole, &part)
+            } else {
+                (&part, &whole)
+            };
             self.inherent.extend(more.add(less, -1));
         }
         Some(symbol)

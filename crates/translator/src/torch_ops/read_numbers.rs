@@ -134,7 +134,7 @@ impl Tx<'_> {
             Some(_) => self.early_int(call, ANY_INT),
         };
         match is_flag {
-            true => self.compare_read(CompareOp::Ne, &number, &self.int(0)),
+            true => self.compare_changing(CompareOp::Ne, &number, &self.int(0)),
             false => Ok(Some(number)),
         }
     }

@@ -245,11 +245,15 @@ impl<'py> Tx<'py> {
         }))
     }
 
-    /// The value of what is computed, as a constant: what it is computed from is guarded.
+    /// The value of what is computed, as a constant: what it is computed from is guarded, or the answer that it is.
     ///
     /// # Errors
     /// Those of realizing that.
-    pub fn specialize_computed(&mut self, c: &ComputedVar) -> R<Var> {
+    pub fn specialize_computed(&mut self, c: &Rc<ComputedVar>) -> R<Var> {
+        let answer = Var::Computed(c.clone());
+        if self.is_answer(&answer) && self.computed_truth(&answer)?.is_some() {
+            return Ok(Var::Const(c.value.clone()));
+        }
         for arg in &c.args {
             self.specialize_parts(arg)?;
         }
