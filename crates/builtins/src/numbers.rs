@@ -2,7 +2,7 @@
 
 use bytecode::op::{BinaryOp, CompareOp, UnaryOp};
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
+use pyo3::types::{PyFloat, PyInt, PyTuple};
 use tensor_meta::Reads;
 use translator::rules::{Given, Rule, RuleList, value};
 use translator::stop::{R, Stop};
@@ -76,6 +76,19 @@ fn builtin(tx: &Tx<'_>, name: &str) -> R<Obj> {
 fn compute(tx: &mut Tx<'_>, name: &str, args: &Args) -> R<Option<Var>> {
     let f = builtin(tx, name)?;
     tx.compute_call(f.bind(tx.py), args)
+}
+
+/// Whether a number is not zero for this call; `None` for anything else.
+fn truth_of_number(tx: &mut Tx<'_>, v: &Var) -> R<Option<bool>> {
+    let v = tx
+        .as_changing(v, Changing::Found)
+        .unwrap_or_else(|| v.clone());
+    Ok(match tx.value_now(&v)? {
+        Some(n) if n.is_exact_instance_of::<PyInt>() || n.is_exact_instance_of::<PyFloat>() => {
+            Some(n.is_truthy()?)
+        }
+        _ => None,
+    })
 }
 
 /// The callable itself, on arguments that are constants.
@@ -289,7 +302,7 @@ fn divmod(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     let a = tx.positional(name, args, 2, 2)?;
     if let [x, y] = &a[..]
         && (tx.changes(x, Changing::Any) || tx.changes(y, Changing::Any))
-        && tx.truth_of_number(y)? == Some(true)
+        && truth_of_number(tx, y)? == Some(true)
     {
         let quotient = tx.binary_sync(BinaryOp::FloorDivide, x, y)?;
         let rest = tx.binary_sync(BinaryOp::Remainder, x, y)?;

@@ -6,6 +6,7 @@ use bytecode::op::{BinaryOp, CompareOp};
 use fx_graph::Arg;
 use guards::{IntBinary, IntCompare, IntExpr};
 use pyo3::prelude::*;
+use pyo3::types::PyFloat;
 use translator::rules::{Given, Rule, RuleList, value};
 use translator::stop::R;
 use translator::tx::{Args, Tx};
@@ -121,7 +122,7 @@ fn extreme(tx: &mut Tx<'_>, name: &'static str, mut args: Args) -> Given {
         _ => args.pos,
     };
     if key.is_none()
-        && let Some(v) = tx.extreme_of_floats(name, &items)?
+        && let Some(v) = extreme_of_floats(tx, name, &items)?
     {
         return value(v);
     }
@@ -258,4 +259,22 @@ fn extreme_of_ints(tx: &mut Tx<'_>, name: &str, items: &[Var]) -> R<Option<Var>>
         };
     }
     Ok(best.map(|(_, v)| v))
+}
+
+/// `min` or `max` of floats of which one is no constant. `None`: it takes comparisons.
+fn extreme_of_floats(tx: &mut Tx<'_>, name: &str, items: &[Var]) -> R<Option<Var>> {
+    if items.len() < 2 {
+        return Ok(None);
+    }
+    let Some(args) = tx.changing_args(items, Changing::Found)? else {
+        return Ok(None);
+    };
+    for v in &args {
+        let value = tx.value_now(v)?;
+        if !value.is_some_and(|v| v.is_exact_instance_of::<PyFloat>()) {
+            return Ok(None);
+        }
+    }
+    let f = tx.known.builtins.bind(tx.py).getattr(name)?;
+    tx.compute(&f, args, false)
 }
