@@ -430,8 +430,11 @@ impl<'py> Tx<'py> {
         let (Some(x), Some(y)) = (self.value_now(&args[0])?, self.value_now(&args[1])?) else {
             return Ok(None);
         };
+        let counts = matches!(op, BinaryOp::Add | BinaryOp::Subtract | BinaryOp::Multiply);
         let is_number = |v: &Bound<'py, PyAny>| {
-            v.is_exact_instance_of::<PyFloat>() || v.is_exact_instance_of::<PyInt>()
+            v.is_exact_instance_of::<PyFloat>()
+                || v.is_exact_instance_of::<PyInt>()
+                || v.is_exact_instance_of::<PyBool>() && counts
         };
         if !is_number(&x) || !is_number(&y) || too_large(self.py, op, &x.unbind(), &y.unbind()) {
             return Ok(None);
