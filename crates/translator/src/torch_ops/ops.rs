@@ -3,7 +3,7 @@
 use bytecode::op::{BinaryOp, CompareOp, UnaryOp};
 use pyo3::prelude::*;
 use pyo3::types::PyType;
-use tensor_meta::{Alias, DType, Does, Reads};
+use tensor_meta::{Alias, Does, Reads};
 use variables::{Obj, Var};
 
 use super::emit::Callee;
@@ -37,26 +37,9 @@ impl<'py> Tx<'py> {
     /// # Errors
     /// As [`Tx::graph_call`].
     pub fn tensor_binary(&mut self, op: BinaryOp, inplace: bool, a: &Var, b: &Var) -> R<Flow> {
-        let (a, b) = (self.counted(op, a, b)?, self.counted(op, b, a)?);
+        let (a, b) = (self.look(a)?, self.look(b)?);
         let inplace = inplace && matches!(a, Var::Tensor(_));
         self.call_operator(op.function(inplace), vec![a, b])
-    }
-
-    /// An operand as an operation takes it. An answer that is no constant counts as a number beside a tensor of numbers.
-    fn counted(&mut self, op: BinaryOp, v: &Var, beside: &Var) -> R<Var> {
-        if self.is_answer(v)
-            && matches!(op, BinaryOp::Add | BinaryOp::Multiply)
-            && let Var::Tensor(t) = self.look(beside)?
-            && self.st.effects.meta(&t).dtype != DType::Bool
-            && t.class.is(&self.known.tensor)
-            && !self.has_modes()
-        {
-            let int = self.known.int.clone();
-            if let Some(counted) = self.compute(int.bind(self.py), vec![v.clone()], false)? {
-                return self.look(&counted);
-            }
-        }
-        self.look(v)
     }
 
     /// Unary arithmetic of a tensor (`not` is a break).

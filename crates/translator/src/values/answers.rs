@@ -5,10 +5,11 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use bytecode::op::CompareOp;
+use bytecode::op::{BinaryOp, CompareOp};
 use guards::{CallExpr, GuardKind, IntExpr};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyCFunction, PyFloat, PyInt, PyType};
+use tensor_meta::DType;
 use variables::{ComputedVar, FloatExpr, Var};
 
 use super::compare::method;
@@ -63,6 +64,22 @@ impl<'py> Tx<'py> {
         let Var::Computed(c) = v else { return false };
         let is_bool = c.value.bind(self.py).is_exact_instance_of::<PyBool>();
         is_bool && !c.is_first && !self.follows_from_read(v)
+    }
+
+    /// An operand: an answer that is no constant counts as a number beside a plain tensor of numbers.
+    pub(super) fn counted(&mut self, op: BinaryOp, v: &Var, beside: &Var) -> R<Var> {
+        if self.is_answer(v)
+            && matches!(op, BinaryOp::Add | BinaryOp::Multiply)
+            && let Var::Tensor(t) = self.look(beside)?
+            && self.st.effects.meta(&t).dtype != DType::Bool
+            && t.class.is(&self.known.tensor)
+            && !self.has_modes()
+        {
+            let int = self.py.get_type::<PyInt>().into_any();
+            let counted = self.compute(&int, vec![v.clone()], false)?;
+            return Ok(counted.unwrap_or_else(|| v.clone()));
+        }
+        Ok(v.clone())
     }
 
     /// `a op b` of numbers of which one is no constant: what somebody asks of it is guarded. `None` for other values.
