@@ -240,7 +240,7 @@ pub(crate) fn call_getter(
             }
             (name, parts, kw)
         } else {
-            let name = tx.text_of(&parts[0]);
+            let name = text_of(tx, &parts[0]);
             (name, parts[1..].to_vec(), Vec::new())
         };
         let method = tx.getattr_sync(&target, &name.into())?;
@@ -252,7 +252,7 @@ pub(crate) fn call_getter(
             tx.getitem_sync(&target, p)?
         } else {
             let mut v = target.clone();
-            for name in tx.text_of(p).split('.') {
+            for name in text_of(tx, p).split('.') {
                 v = tx.getattr_sync(&v, &name.into())?;
             }
             v
@@ -283,4 +283,15 @@ fn never_changes(tx: &Tx<'_>, v: &Bound<'_, PyAny>) -> bool {
     v.is_instance_of::<PyType>()
         || v.is_instance_of::<PySlice>()
         || tx.known.is_const_type(v.get_type().as_any())
+}
+
+/// A constant `str` as Rust text.
+fn text_of(tx: &Tx<'_>, v: &Var) -> String {
+    match v {
+        Var::Const(o) => o
+            .bind(tx.py)
+            .str()
+            .map_or_else(|_| String::new(), |s| s.to_string_lossy().into_owned()),
+        other => tx.describe(other),
+    }
 }

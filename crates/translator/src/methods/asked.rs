@@ -1,6 +1,5 @@
 //! What rules of methods ask of a value: is it constant, what is its text, which range does it mean.
 
-use pyo3::prelude::*;
 use variables::Var;
 
 use crate::stop::R;
@@ -22,17 +21,6 @@ impl Tx<'_> {
             None => usize::MAX,
         };
         Ok((start, stop))
-    }
-
-    /// A constant `str` as Rust text.
-    pub fn text_of(&self, v: &Var) -> String {
-        match v {
-            Var::Const(o) => o
-                .bind(self.py)
-                .str()
-                .map_or_else(|_| String::new(), |s| s.to_string_lossy().into_owned()),
-            other => self.describe(other),
-        }
     }
 
     /// A value that consists of constants of builtin types alone, so that operations on it run no
