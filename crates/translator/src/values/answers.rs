@@ -103,7 +103,7 @@ impl<'py> Tx<'py> {
         for v in &args {
             let value = self.value_now(v)?;
             let is_number = |v: &Bound<'py, PyAny>| {
-                v.is_exact_instance_of::<PyFloat>() || v.is_exact_instance_of::<PyInt>()
+                v.is_exact_instance_of::<PyFloat>() || v.is_instance_of::<PyInt>()
             };
             if !value.as_ref().is_some_and(is_number) {
                 return Ok(None);
@@ -133,7 +133,11 @@ impl<'py> Tx<'py> {
         };
         if let [v] = &c.args[..] {
             let not = is("not_");
-            return Ok(match not || is("truth") {
+            // What is computed otherwise is asked by this very function.
+            let is_asked = self.is_answer(v)
+                || matches!(v, Var::Int(_))
+                || matches!(v, Var::Float(f) if matches!(f.expr, FloatExpr::Source(_)));
+            return Ok(match is_asked && (not || is("truth")) {
                 true => Some(self.truth(v)? != not),
                 false => None,
             });
