@@ -2,6 +2,7 @@
 //!
 //! What is called here is the builtin class's own method, whatever a subclass overrides.
 
+use crate::asked::pure_const;
 use bytecode::op::{BinaryOp, CompareOp};
 use pyo3::prelude::*;
 use pyo3::types::PyInt;
@@ -202,7 +203,7 @@ fn real_hash(tx: &mut Tx<'_>, o: Obj) -> R<Var> {
 /// exist yet.
 pub fn hash_of(tx: &mut Tx<'_>, v: &Var) -> R<Var> {
     let v = tx.realize(v)?;
-    if let Some(o) = tx.pure_const(&v)? {
+    if let Some(o) = pure_const(tx, &v)? {
         if !o.bind(tx.py).is_exact_instance_of::<PyInt>() {
             tx.facts.is_of_process("a hash");
         }

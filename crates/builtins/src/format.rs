@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use crate::asked::pure_const;
 use bytecode::op::Conversion;
 use pyo3::prelude::*;
 use translator::stop::{R, Stop};
@@ -161,8 +162,8 @@ fn changing_text(
     let py = tx.py;
     let builtins = tx.known.builtins.bind(py).clone();
     let is_text = tx.is_changing_text(&v);
-    // Python refuses the text of an int with very many digits.
-    let is_int = tx.type_of(&v)?.is(&tx.known.int);
+    // Python refuses the text of an int with very many digits, which none of 64 bits has.
+    let is_int = !matches!(v, Var::Int(_)) && tx.type_of(&v)?.is(&tx.known.int);
     let v = match conv {
         None => v,
         Some(Conversion::Str) if is_text => v,
@@ -414,7 +415,7 @@ fn repr_of_body(tx: &mut Tx<'_>, v: &Var, body: Body, class: &variables::Obj) ->
         Body::MappingProxy(mapping) => shown(tx, "mappingproxy(", &[mapping], ")"),
         Body::Iter(IterBody::Count(next, step)) => {
             // The text of some counts is CPython's own (`count(sys.maxsize)`).
-            if let (Some(next), Some(step)) = (tx.pure_const(&next)?, tx.pure_const(&step)?) {
+            if let (Some(next), Some(step)) = (pure_const(tx, &next)?, pure_const(tx, &step)?) {
                 return tx.fold(move |py| {
                     let itertools = py.import("itertools")?;
                     let count = itertools.getattr("count")?.call1((next, step))?;

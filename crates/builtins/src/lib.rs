@@ -22,6 +22,7 @@
 //! - `raise`: an exception of the program; `Stop::unsupported` and `Stop::brk`: a break;
 //! - `value(v)`: the result; `Ok(None)`: no rule for this call, which is treated as any other.
 
+mod asked;
 mod collections;
 mod containers;
 mod copying;

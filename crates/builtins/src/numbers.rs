@@ -1,5 +1,6 @@
 //! Numbers: constructors and arithmetic functions.
 
+use crate::asked::pure_const;
 use bytecode::op::{BinaryOp, CompareOp, UnaryOp};
 use pyo3::prelude::*;
 use pyo3::types::{PyFloat, PyInt, PyTuple};
@@ -62,6 +63,9 @@ fn bool_(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
         }
     }
     let t = match a.first() {
+        Some(v) if let Some(condition) = (tx.rules.torch.truth_read)(tx, v)? => {
+            return value(condition);
+        }
         Some(v) => tx.truth(v)?,
         None => false,
     };
@@ -309,7 +313,7 @@ fn divmod(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
         return value(Var::tuple(vec![quotient, rest]));
     }
     let (x, y) = (tx.realize(&a[0])?, tx.realize(&a[1])?);
-    if let (Some(_), Some(_)) = (tx.pure_const(&x)?, tx.pure_const(&y)?) {
+    if let (Some(_), Some(_)) = (pure_const(tx, &x)?, pure_const(tx, &y)?) {
         return constructor(tx, "divmod", Args::pos(vec![x, y]));
     }
     for (v, w, method) in [(&x, &y, "__divmod__"), (&y, &x, "__rdivmod__")] {

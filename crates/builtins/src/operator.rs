@@ -1,5 +1,6 @@
 //! The `operator` module.
 
+use crate::asked::text_of;
 use bytecode::op::{BinaryOp, CompareOp, UnaryOp};
 use pyo3::prelude::*;
 use pyo3::types::{PySlice, PyTuple, PyType};
@@ -283,15 +284,4 @@ fn never_changes(tx: &Tx<'_>, v: &Bound<'_, PyAny>) -> bool {
     v.is_instance_of::<PyType>()
         || v.is_instance_of::<PySlice>()
         || tx.known.is_const_type(v.get_type().as_any())
-}
-
-/// A constant `str` as Rust text.
-fn text_of(tx: &Tx<'_>, v: &Var) -> String {
-    match v {
-        Var::Const(o) => o
-            .bind(tx.py)
-            .str()
-            .map_or_else(|_| String::new(), |s| s.to_string_lossy().into_owned()),
-        other => tx.describe(other),
-    }
 }

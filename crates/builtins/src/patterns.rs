@@ -3,6 +3,7 @@
 //! They are functions of text, and Python runs them; a function of the program that stands for the
 //! replacement is called with one match after the other.
 
+use crate::asked::pure_const;
 use pyo3::prelude::*;
 use pyo3::types::{PyInt, PySlice, PyTuple};
 use translator::stop::R;
@@ -65,7 +66,7 @@ fn substitute<'py>(
     };
     let function = tx.realize(function)?;
     let callable = tx.special(&function, "__call__")? != Special::Absent;
-    let Some(text) = tx.pure_const(text)?.filter(|_| callable) else {
+    let Some(text) = pure_const(tx, text)?.filter(|_| callable) else {
         return Ok(None);
     };
     let most = match &a[2] {

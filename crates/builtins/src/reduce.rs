@@ -13,6 +13,7 @@ use translator::tx::{Args, Tx};
 use translator::values::Changing;
 use variables::{IntVar, Var};
 
+use crate::asked::pure_const;
 use crate::numbers::holds;
 
 pub(crate) const RULES: RuleList = &[(
@@ -61,13 +62,13 @@ fn sum(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     let mut real = Vec::with_capacity(items.len());
     let keeps_ints = are_changing_ints(tx, items.iter().chain([&start]))?;
     for v in items.iter().take_while(|_| !keeps_ints) {
-        match tx.pure_const(v)? {
+        match pure_const(tx, v)? {
             Some(o) => real.push(o),
             None => break,
         }
     }
     if real.len() == items.len()
-        && let Some(s) = tx.pure_const(&start)?
+        && let Some(s) = pure_const(tx, &start)?
     {
         return value(tx.fold(move |py| {
             py.import("builtins")?
@@ -141,6 +142,11 @@ fn extreme(tx: &mut Tx<'_>, name: &'static str, mut args: Args) -> Given {
     } else {
         CompareOp::Gt
     };
+    if key.is_none()
+        && let Some(v) = extreme_tensor(tx, op, &items)?
+    {
+        return value(v);
+    }
     let mut best: Option<(Var, Var)> = None;
     for v in items {
         let k = match &key {
@@ -214,7 +220,7 @@ fn extreme_in_graph(tx: &mut Tx<'_>, name: &str, items: &[Var]) -> R<Option<Var>
         });
     }
     match so_far {
-        Some(Arg::Node(node)) => tx.int_of_node(node).map(Some),
+        Some(Arg::Node(node)) => tx.number_of_node(node, false).map(Some),
         _ => Ok(None),
     }
 }
@@ -277,4 +283,37 @@ fn extreme_of_floats(tx: &mut Tx<'_>, name: &str, items: &[Var]) -> R<Option<Var
     }
     let f = tx.known.builtins.bind(tx.py).getattr(name)?;
     tx.compute(&f, args, false)
+}
+
+/// `min` or `max` of tensors of one number each, where one graph is asked for: the number that Python would choose.
+/// `None` for other values.
+fn extreme_tensor(tx: &mut Tx<'_>, op: CompareOp, items: &[Var]) -> R<Option<Var>> {
+    if !tx.ints.is_whole || items.len() < 2 {
+        return Ok(None);
+    }
+    let mut tensors = Vec::with_capacity(items.len());
+    for v in items {
+        let v = tx.realize(v)?;
+        let Var::Tensor(t) = &v else { return Ok(None) };
+        let meta = tx.st.effects.meta(t);
+        let form = (meta.shape.to_vec(), meta.dtype, meta.device);
+        if !form.0.iter().all(|size| size.as_const() == Some(1)) {
+            return Ok(None);
+        }
+        tensors.push((v.clone(), form));
+    }
+    if tensors.windows(2).any(|two| two[0].1 != two[1].1) {
+        return Ok(None);
+    }
+    let choose = Var::py(tx.known.torch.getattr(tx.py, "where")?);
+    let mut tensors = tensors.into_iter().map(|(v, _)| v);
+    let Some(mut best) = tensors.next() else {
+        return Ok(None);
+    };
+    for v in tensors {
+        let flow = tx.compare(op, &v, &best)?;
+        let better = tx.finish_flow(flow)?;
+        best = tx.call_sync(&choose, Args::pos(vec![better, v, best]))?;
+    }
+    Ok(Some(best))
 }

@@ -2,6 +2,7 @@
 //!
 //! Invariant: what a comparison or an iterable of the program does to the sequence meanwhile is seen.
 
+use crate::asked::search_range;
 use translator::rules::{Given, value};
 use translator::stop::{R, Stop};
 use translator::tx::{Args, Flow, Tx};
@@ -76,7 +77,7 @@ fn list_method(tx: &mut Tx<'_>, id: ObjId, name: &str, full: &str, args: Args) -
         }
         "index" => {
             let a = tx.positional("index", args, 1, 3)?;
-            let (start, stop) = tx.search_range(&a, seq_len(tx, id))?;
+            let (start, stop) = search_range(tx, &a, seq_len(tx, id))?;
             match find(tx, id, &a[0], start, stop)? {
                 Some(i) => tx.int(i as i64),
                 None => return Err(not_in(tx, "list", &a[0])?),
@@ -197,7 +198,7 @@ fn deque_method(tx: &mut Tx<'_>, id: ObjId, name: &str, full: &str, args: Args) 
         }
         "index" => {
             let a = tx.positional("index", args, 1, 3)?;
-            let (start, stop) = tx.search_range(&a, items.len())?;
+            let (start, stop) = search_range(tx, &a, items.len())?;
             match find(tx, id, &a[0], start, stop)? {
                 Some(i) => tx.int(i as i64),
                 None => {

@@ -1,5 +1,6 @@
 //! `sorted`: stable, by `<` alone.
 
+use crate::asked::pure_const;
 use pyo3::prelude::*;
 use translator::stop::R;
 use translator::tx::{Args, Tx};
@@ -45,7 +46,7 @@ pub(crate) fn sorted_items(
 fn constant_order(tx: &mut Tx<'_>, pairs: &[(Var, Var)], reverse: bool) -> R<Option<Vec<usize>>> {
     let mut keys = Vec::with_capacity(pairs.len());
     for (k, _) in pairs {
-        match tx.pure_const(k)? {
+        match pure_const(tx, k)? {
             Some(o) => keys.push(o),
             None => return Ok(None),
         }

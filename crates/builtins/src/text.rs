@@ -1,5 +1,6 @@
 //! Methods of constants: Python runs them, once their arguments are constants too.
 
+use crate::asked::pure_const;
 use bytecode::op::Conversion;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyString, PyTuple};
@@ -99,7 +100,7 @@ pub(crate) fn join<'py>(tx: &mut Tx<'py>, sep: &Bound<'py, PyAny>, items: &Var) 
 
 fn are_pure(tx: &mut Tx<'_>, args: &Args) -> R<bool> {
     for v in args.values() {
-        if tx.pure_const(v)?.is_none() {
+        if pure_const(tx, v)?.is_none() {
             return Ok(false);
         }
     }

@@ -1,5 +1,6 @@
 //! Methods of `tuple`, `torch.Size` and of slices.
 
+use crate::asked::search_range;
 use bytecode::op::BinaryOp;
 use pyo3::prelude::*;
 use translator::rules::{Given, value};
@@ -11,7 +12,7 @@ pub(crate) fn tuple_method(tx: &mut Tx<'_>, t: &TupleVar, name: &str, args: Args
     let result = match name {
         "index" => {
             let a = tx.positional("index", args, 1, 3)?;
-            let (start, stop) = tx.search_range(&a, t.items.len())?;
+            let (start, stop) = search_range(tx, &a, t.items.len())?;
             for (i, v) in t.items.iter().enumerate().skip(start) {
                 if i >= stop {
                     break;

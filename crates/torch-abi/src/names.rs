@@ -383,6 +383,20 @@ pub const CLASSES_ARE_ASKED: &str = "_is_torch_function_enabled";
 pub const GUARDS: &str = "torch._guards";
 /// Module of symbols that stand for sizes.
 pub const SYMBOLIC_SHAPES: &str = "torch.fx.experimental.symbolic_shapes";
+/// `math.sqrt` of a number that is no constant, in torch.
+pub const SYM_SQRT: &str = "_sym_sqrt";
+/// `math.sin` of a number that is no constant, in torch.
+pub const SYM_SIN: &str = "_sym_sin";
+/// `math.cos` of a number that is no constant, in torch.
+pub const SYM_COS: &str = "_sym_cos";
+/// `math.tan` of a number that is no constant, in torch.
+pub const SYM_TAN: &str = "_sym_tan";
+/// `math.tanh` of a number that is no constant, in torch.
+pub const SYM_TANH: &str = "_sym_tanh";
+/// `math.atan` of a number that is no constant, in torch.
+pub const SYM_ATAN: &str = "_sym_atan";
+/// `math.log2` of a number that is no constant, in torch.
+pub const SYM_LOG2: &str = "_sym_log2";
 /// Module of what torch adds to sympy.
 pub const SYMPY_FUNCTIONS: &str = "torch.utils._sympy.functions";
 /// Module of `torch.jit.is_scripting`.

@@ -565,7 +565,7 @@ fn filled_in(tx: &mut Tx<'_>, out: Out, made: &[Var], read: &[(NodeId, Var)]) ->
         Out::New(at) => made.get(at).cloned().ok_or_else(missing)?,
         // What the node gives at its place counts as a tensor, as no other value is one of its own.
         Out::Number(at) => match made.get(at) {
-            Some(Var::Tensor(place)) => tx.int_of_node(place.node)?,
+            Some(Var::Tensor(place)) => tx.number_of_node(place.node, false)?,
             _ => return Err(missing()),
         },
         Out::Given(v) | Out::Constant(v) => v,

@@ -5,13 +5,15 @@
 
 use bytecode::op::{BinaryOp, CompareOp};
 use fx_graph::NodeId;
-use guards::IntBinary;
+use guards::{IntBinary, IntCompare};
 use pyo3::prelude::*;
-use pyo3::types::PyBool;
+use pyo3::types::{PyBool, PyTuple};
 use translator::rules::{Given, Rule, RuleList};
 use translator::stop::R;
 use translator::tx::{Args, Flow, Tx};
-use variables::{ComputedVar, Var};
+use variables::{Body, ComputedVar, Var};
+
+use crate::read_arithmetic::{Kind, as_number, either, number_arg, sym_float, sym_int};
 
 pub(crate) const RULES: RuleList = &[(
     "torch",
@@ -21,6 +23,9 @@ pub(crate) const RULES: RuleList = &[(
         ("_check_index", check),
         ("_check_is_size", check_is_size),
         ("sym_not", sym_not),
+        ("sym_ite", either),
+        ("sym_float", sym_float),
+        ("sym_int", sym_int),
     ],
 )];
 
@@ -139,7 +144,118 @@ fn combined(tx: &Tx<'_>, v: &Var) -> Option<(bool, [Var; 2])> {
 
 /// Whether a value is a condition over numbers that the graph reads.
 pub(crate) fn is_condition(tx: &Tx<'_>, v: &Var) -> bool {
-    tx.condition(v).is_some() || combined(tx, v).is_some()
+    tx.condition(v).is_some() || combined(tx, v).is_some() || alone(tx, v).is_some()
+}
+
+/// `not`, in `operator`.
+const NOT: &str = "not_";
+
+/// A condition of which nothing is known but its node.
+enum Alone {
+    /// a comparison of numbers that are not both ints
+    Compared(IntCompare, [Var; 2]),
+    /// `not` of one
+    Not(Var),
+}
+
+fn alone(tx: &Tx<'_>, v: &Var) -> Option<Alone> {
+    let Var::Computed(c) = v else { return None };
+    let operator = tx.known.operator.bind(tx.py);
+    let is = |name: &str| {
+        let function = operator.getattr(name);
+        function.is_ok_and(|function| function.is(&c.function))
+    };
+    match &c.args[..] {
+        [of] if is(NOT) && alone(tx, of).is_some() => Some(Alone::Not(of.clone())),
+        [a, b] if tx.follows_from_read(a) || tx.follows_from_read(b) => {
+            let is_number = |v: &Var| matches!(v, Var::Int(_) | Var::Float(_) | Var::Const(_));
+            let op = IntCompare::ALL.into_iter().find(|op| is(op.function()))?;
+            let are_numbers = is_number(a) && is_number(b);
+            let are_ints = matches!((a, b), (Var::Int(_), Var::Int(_)));
+            (are_numbers && !are_ints).then(|| Alone::Compared(op, [a.clone(), b.clone()]))
+        }
+        _ => None,
+    }
+}
+
+/// `a op b` of numbers that are not both ints, of which one follows from what the graph reads. `None` for other values.
+pub(crate) fn compare_read(tx: &mut Tx<'_>, op: IntCompare, a: &Var, b: &Var) -> R<Option<Var>> {
+    let (Some(a), Some(b)) = (as_number(tx, a)?, as_number(tx, b)?) else {
+        return Ok(None);
+    };
+    if [a.1, b.1].contains(&Kind::Bool) {
+        return Ok(None);
+    }
+    let function = tx.known.operator.bind(tx.py).getattr(op.function())?;
+    let Var::Const(value) = tx.bool(true) else {
+        return Ok(None);
+    };
+    let made = ComputedVar::new(function.unbind(), vec![a.0, b.0], value, false);
+    Ok(made.map(Var::Computed))
+}
+
+/// The truth of a number, or of a tensor of one, as a condition. `None` where the graph reads none.
+pub(crate) fn truth_read(tx: &mut Tx<'_>, v: &Var) -> R<Option<Var>> {
+    if !tx.ints.captures_scalars {
+        return Ok(None);
+    }
+    let v = match tx.look(v)? {
+        v @ Var::Tensor(_) => match tx.read_in_graph(&v)? {
+            Some(read) => read,
+            None => return Ok(None),
+        },
+        v => v,
+    };
+    if is_condition(tx, &v) {
+        return Ok(Some(v));
+    }
+    if !tx.follows_from_read(&v) {
+        return Ok(None);
+    }
+    let zero = tx.int(0);
+    match tx.compare(CompareOp::Ne, &v, &zero)? {
+        Flow::Value(condition) => Ok(Some(condition)),
+        _ => Ok(None),
+    }
+}
+
+/// Whether a number that the graph reads is one of several, as a condition. `None` where not all are numbers.
+pub(crate) fn contains_read(tx: &mut Tx<'_>, container: &Var, item: &Var) -> R<Option<Var>> {
+    if !tx.ints.captures_scalars || !tx.follows_from_read(item) {
+        return Ok(None);
+    }
+    let items = match tx.realize(container)? {
+        Var::Tuple(t) if t.class.is_none() => t.items.clone(),
+        Var::Const(o) if o.bind(tx.py).is_exact_instance_of::<PyTuple>() => {
+            let items = o.bind(tx.py).try_iter()?;
+            items
+                .map(|item| Ok(Var::Const(item?.unbind())))
+                .collect::<PyResult<_>>()?
+        }
+        Var::Obj(id) => match &tx.obj(id).body {
+            Body::List(items) => items.iter().cloned().collect(),
+            _ => return Ok(None),
+        },
+        _ => return Ok(None),
+    };
+    let mut found = tx.bool(false);
+    for other in &items {
+        if as_number(tx, other)?.is_none() {
+            return Ok(None);
+        }
+        let Flow::Value(same) = tx.compare(CompareOp::Eq, item, other)? else {
+            return Ok(None);
+        };
+        found = match join(tx, BinaryOp::Or, &found, &same)? {
+            Some(joined) => joined,
+            None => match (&found, &same) {
+                (Var::Const(o), Var::Const(_)) if o.is_truthy(tx.py)? => found,
+                (Var::Const(_), Var::Const(_)) => same,
+                _ => return Ok(None),
+            },
+        };
+    }
+    Ok(Some(found))
 }
 
 /// `a & b` and `a | b` of conditions, of which one may be known. `None` for other values.
@@ -201,6 +317,19 @@ pub(crate) fn negated(tx: &mut Tx<'_>, v: &Var) -> R<Option<Var>> {
         let not = tx.known.operator.bind(tx.py).getattr("not_")?;
         return tx.compute(&not, vec![v.clone()], false);
     }
+    if let Some(of) = alone(tx, v) {
+        return match of {
+            Alone::Not(of) => Ok(Some(of)),
+            Alone::Compared(..) => {
+                let function = tx.known.operator.bind(tx.py).getattr(NOT)?.unbind();
+                let Var::Const(value) = tx.bool(false) else {
+                    return Ok(None);
+                };
+                let made = ComputedVar::new(function, vec![v.clone()], value, false);
+                Ok(made.map(Var::Computed))
+            }
+        };
+    }
     let (Var::Computed(c), Some((relation, (a, b)))) = (v, tx.condition(v)) else {
         return Ok(None);
     };
@@ -222,6 +351,21 @@ pub(crate) fn condition_node(tx: &mut Tx<'_>, v: &Var) -> R<Option<NodeId>> {
         let (a, b) = (&relation.left, &relation.right);
         let args = vec![tx.int_arg(a)?, tx.int_arg(b)?];
         return tx.number_node(relation.op.function(), args).map(Some);
+    }
+    match alone(tx, v) {
+        Some(Alone::Compared(op, [a, b])) => {
+            let args = vec![number_arg(tx, &a)?, number_arg(tx, &b)?];
+            return tx.number_node(op.function(), args).map(Some);
+        }
+        Some(Alone::Not(of)) => {
+            let Some(of) = condition_node(tx, &of)? else {
+                return Ok(None);
+            };
+            let function = function(tx, "sym_not")?.unbind();
+            let target = tx.target(&function, "torch.sym_not")?;
+            return Ok(Some(tx.repeatable_call(target, vec![of.into()])));
+        }
+        None => {}
     }
     let Some((both, [a, b])) = combined(tx, v) else {
         return Ok(None);
@@ -245,8 +389,8 @@ fn in_graph(tx: &mut Tx<'_>, check: &Bound<'_, PyAny>, condition: &Var) -> R<boo
     }
     match combined(tx, condition) {
         Some((true, [a, b])) => Ok(in_graph(tx, check, &a)? && in_graph(tx, check, &b)?),
-        Some((false, _)) => tx.check_node(check, |tx| condition_node(tx, condition)),
-        None => Ok(false),
+        None if alone(tx, condition).is_none() => Ok(false),
+        _ => tx.check_node(check, |tx| condition_node(tx, condition)),
     }
 }
 

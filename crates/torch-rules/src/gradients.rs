@@ -5,6 +5,7 @@
 //! program may still have gradients to come through another part of it. So in both cases the whole call runs in eager
 //! mode, with all that it calls.
 
+use crate::held_gradients::keeps_gradients;
 use pyo3::prelude::*;
 use translator::Instead;
 use translator::rules::{Given, Rule, RuleList};
@@ -29,7 +30,7 @@ fn grad(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
             "`torch.autograd.grad(create_graph=True)` runs in eager mode, and torch's compilers make nothing that can be differentiated twice: the function runs in eager mode, with all that it calls.",
             "Use `torch.func.grad` inside of the compiled function, or compile only what is outside of the differentiated part.",
         )
-    } else if !flag(tx, "retain_graph", 3)? && tx.keeps_gradients(&args.pos)? {
+    } else if !flag(tx, "retain_graph", 3)? && keeps_gradients(tx, &args.pos)? {
         (
             "Gradient of a part of what a compiler would compute",
             "`torch.autograd.grad()` runs in eager mode, and lets go of all that a compiler keeps for the gradients of the graph in front. Another tensor of that graph is still in use, and has gradients of its own: the function runs in eager mode, with all that it calls.",

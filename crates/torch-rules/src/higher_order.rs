@@ -523,7 +523,7 @@ fn int_stand_in(tx: &mut Tx<'_>, op: &mut HigherOrder, v: Var) -> R<Var> {
     let node = node.ok_or_else(|| Stop::Internal("an int that is carried".into()))?;
     op.inside.push(node);
     op.inputs.push(v);
-    tx.int_of_node(node)
+    tx.number_of_node(node, false)
 }
 
 /// What stands in the functions for a tensor that is another one each time, of which nothing is known but

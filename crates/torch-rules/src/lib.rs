@@ -26,6 +26,7 @@ mod flex_attention;
 mod function_graphs;
 mod function_modes;
 mod gradients;
+mod held_gradients;
 mod higher_order;
 mod hook_reads;
 mod hooks;
@@ -35,6 +36,7 @@ mod overrides;
 mod parameters;
 mod questions;
 mod ragged;
+mod read_arithmetic;
 mod regions;
 mod state_calls;
 mod streams;
@@ -83,8 +85,12 @@ pub const LISTED: &[RuleList] = &[
 pub const ASKED: Torch = Torch {
     is_condition: conditions::is_condition,
     join_conditions: conditions::join,
+    compare_read: conditions::compare_read,
+    truth_read: conditions::truth_read,
+    contains_read: conditions::contains_read,
     negated_condition: conditions::negated,
     condition_node: conditions::condition_node,
+    compute_read: read_arithmetic::compute_read,
     check_condition: conditions::check_condition,
     is_asked_about: function_modes::is_asked_about,
     ask: function_modes::ask,

@@ -41,6 +41,8 @@ pub struct DynamicInts {
     pub constant_floats: BTreeSet<String>,
     /// whether it may have floats as inputs, and what is made in front of it
     pub floats_as_inputs: bool,
+    /// one graph is asked for: where it can't be, there is an exception
+    pub is_whole: bool,
     /// numbers that the graph reads may be sizes, as torch's `capture_scalar_outputs` has it
     pub captures_scalars: bool,
     /// operations whose sizes depend on data are captured, as torch's `capture_dynamic_output_shape_ops` has it

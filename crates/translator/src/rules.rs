@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use bytecode::op::{BinaryOp, Conversion};
 use fx_graph::{Graph, NodeId};
-use guards::SourceId;
+use guards::{IntCompare, SourceId};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyType;
@@ -137,6 +137,9 @@ pub struct Arrays {
     pub of_tensor: fn(&mut Tx<'_>, &Var, &Args) -> Given,
 }
 
+/// A rule of functions of numbers.
+pub type ComputeRead = for<'py> fn(&mut Tx<'py>, &Bound<'py, PyAny>, &[Var]) -> R<Option<Var>>;
+
 /// What the interpreter asks of the rules of torch that are more than one node, besides calls of what is listed.
 #[derive(Clone, Copy)]
 pub struct Torch {
@@ -144,10 +147,18 @@ pub struct Torch {
     pub is_condition: fn(&Tx<'_>, &Var) -> bool,
     /// `&` or `|` of such conditions, or of one and a bool
     pub join_conditions: fn(&mut Tx<'_>, BinaryOp, &Var, &Var) -> R<Option<Var>>,
+    /// one of numbers that are not both ints; `None` for what is no number
+    pub compare_read: fn(&mut Tx<'_>, IntCompare, &Var, &Var) -> R<Option<Var>>,
+    /// what a value's truth is as one, where the graph reads it: a number's or a tensor's
+    pub truth_read: fn(&mut Tx<'_>, &Var) -> R<Option<Var>>,
+    /// whether an item is in a container, as one; `None`: it is asked otherwise
+    pub contains_read: fn(&mut Tx<'_>, &Var, &Var) -> R<Option<Var>>,
     /// `not` of one
     pub negated_condition: fn(&mut Tx<'_>, &Var) -> R<Option<Var>>,
     /// the node that computes one
     pub condition_node: fn(&mut Tx<'_>, &Var) -> R<Option<NodeId>>,
+    /// a pure function of numbers of which one follows from what the graph reads, in the graph
+    pub compute_read: ComputeRead,
     /// has the graph check one
     pub check_condition: fn(&mut Tx<'_>, &Var) -> R<bool>,
     /// whether a function mode of the program, or a class of tensors, may be asked about a call

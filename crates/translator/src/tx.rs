@@ -154,6 +154,8 @@ pub struct Tx<'py> {
     pub nested_result: Option<Var>,
     /// whether arguments of the operation that is looked at may be dynamic ints
     pub(crate) keeps_ints: bool,
+    /// whether they may be conditions over numbers that the graph reads: it does not ask which of the two they are
+    pub(crate) keeps_conditions: bool,
     /// tensors by node that nodes were given, while a function is traced that a transform is given
     pub used: Option<FxHashMap<fx_graph::NodeId, Var>>,
     /// what operators hand to their functions that are traced now: they refuse what lies in the same memory
@@ -195,6 +197,7 @@ impl<'py> Tx<'py> {
             log: Log::new(),
             facts: Facts::default(),
             keeps_ints: false,
+            keeps_conditions: false,
             ints: DynamicInts::default(),
             codes,
             known,

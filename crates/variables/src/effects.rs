@@ -147,6 +147,8 @@ pub struct Effects {
     metas: im::HashMap<u32, Rc<TensorMeta>>,
     /// values of small integer tensors, by node, as long as nothing may have written to one
     pub known_values: im::HashMap<u32, KnownValues>,
+    /// numbers that were read from tensors, by node, and how many operations may have written until then
+    pub numbers_read: im::HashMap<u32, (u32, Var)>,
     /// lists that were appended to without a look at what they hold
     pub tails: im::Vector<Tail>,
     /// objects below this number were not changed since somebody began to watch
@@ -164,7 +166,8 @@ pub struct Effects {
     pub early: im::Vector<Rc<EarlyCall>>,
     /// what functions gave that may raise for other values, whether or not anything uses it
     pub may_raise: im::Vector<Rc<ComputedVar>>,
-    /// how many operations may have written to tensors, counted since the first text of a tensor
+    /// how many operations may have written to tensors, counted since the first text of a tensor, or the first number
+    /// that was read from one
     pub writes: u32,
     /// how many operations may have written to NumPy arrays
     pub array_writes: u32,
@@ -229,10 +232,9 @@ impl Effects {
     /// Whether something else than objects was changed after an earlier state: a global, a tensor's
     /// attribute, calls that wait.
     pub fn others_since(&self, before: &Effects) -> bool {
-        // To read an int that the graph computes changes nothing.
+        // To read a number that the graph has changes nothing.
         let mut early = self.early.iter().skip(before.early.len());
-        self.others != before.others
-            || early.any(|call| !matches!(&call.kind, EarlyKind::Read(read) if read.is_python))
+        self.others != before.others || early.any(|call| !matches!(call.kind, EarlyKind::Read(_)))
     }
 
     /// Whether any of the first `n` objects, a global or a tensor was changed since

@@ -159,6 +159,8 @@ pub struct State {
     pub grad_enabled: bool,
     /// whether an operation in the graph may raise what the program handles, so that the graph may run again
     pub leads_to_handler: bool,
+    /// whether the graph checks more than the program does: where a check fails, the function has to run again
+    pub is_checked_with_care: bool,
     /// whether the graph is right only where it runs as it is
     pub needs_as_is: bool,
     /// nodes of tensors that the program has made leaves which record gradients, for a compiler
@@ -209,6 +211,7 @@ impl State {
             flags: im::HashMap::new(),
             grad_enabled,
             leads_to_handler: false,
+            is_checked_with_care: false,
             needs_as_is: false,
             own_leaves: im::Vector::new(),
             met_inference: false,

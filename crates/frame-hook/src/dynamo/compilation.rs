@@ -625,6 +625,7 @@ impl<'py> Compilation<'_, 'py> {
                 });
             }
         }
+        ints.is_whole = whole;
         ints.captures_scalars = whole || self.config.capture_scalar_outputs;
         ints.captures_shapes = whole || self.config.capture_dynamic_output_shape_ops;
         let constant = self.slot().constant_floats(self.ctx.id());

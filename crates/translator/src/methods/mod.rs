@@ -7,7 +7,6 @@
 //!
 //! Invariant: a method whose arguments do not bind raises `TypeError`; one without a rule breaks.
 
-mod asked;
 mod binding;
 mod dict;
 mod iterators;

@@ -92,8 +92,17 @@ impl Tx<'_> {
         (!jumps || only_raises(body, next)).then_some(jumps)
     }
 
-    /// Whether a check that fails in the graph makes the whole function run again as plain Python, whoever runs the graph.
+    /// Whether the graph may check something. Where one graph is asked for, the exception of the check may be the
+    /// program's, as under torch.compile.
     pub fn can_check_in_graph(&self) -> R<bool> {
+        match self.ints.is_whole && !self.may_be_handled() {
+            true => Ok(!self.st.levels.is_active()),
+            false => self.can_check_and_run_again(),
+        }
+    }
+
+    /// Whether a check that fails in the graph makes the whole function run again as plain Python, whoever runs the graph.
+    pub fn can_check_and_run_again(&self) -> R<bool> {
         if self.runs_as_is {
             return self.can_raise_unseen();
         }

@@ -145,10 +145,7 @@ impl<'py> Tx<'py> {
             }
             Op::Unary(UnaryOp::Not) => {
                 let v = self.pop()?;
-                let not = match (self.rules.torch.negated_condition)(self, &v)? {
-                    Some(condition) => condition,
-                    None => self.truth(&v).map(|holds| self.bool(!holds))?,
-                };
+                let not = self.not(&v)?;
                 self.push(not);
             }
             Op::Unary(u) => {
@@ -172,8 +169,16 @@ impl<'py> Tx<'py> {
             Op::Contains { invert } => {
                 let container = self.pop()?;
                 let item = self.pop()?;
-                let found = self.contains(&container, &item)?;
-                self.push(self.bool(found != *invert));
+                let mut found = match (self.rules.torch.contains_read)(self, &container, &item)? {
+                    Some(condition) => condition,
+                    None => self
+                        .contains(&container, &item)
+                        .map(|found| self.bool(found))?,
+                };
+                if *invert {
+                    found = self.not(&found)?;
+                }
+                self.push(found);
             }
             Op::ToBool => return self.bool_of_top(),
             Op::BinarySubscr => {

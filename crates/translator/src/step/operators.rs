@@ -31,6 +31,14 @@ impl Tx<'_> {
         Ok(Next::Fall)
     }
 
+    /// `not v`
+    pub(super) fn not(&mut self, v: &Var) -> R<Var> {
+        match (self.rules.torch.negated_condition)(self, v)? {
+            Some(condition) => Ok(condition),
+            None => self.truth(v).map(|holds| self.bool(!holds)),
+        }
+    }
+
     /// Whether the truth of a value is known when the program runs, and a jump asks for it next.
     fn is_left_to_a_jump(&self, v: &Var) -> bool {
         let is_condition = (self.rules.torch.is_condition)(self, v);

@@ -77,6 +77,11 @@ impl<'py> Tx<'py> {
     /// # Errors
     /// A break for values that a graph can't hold.
     pub fn node_arg(&mut self, var: &Var) -> R<(Arg, MetaArg)> {
+        if self.keeps_conditions
+            && let Some(node) = (self.rules.torch.condition_node)(self, var)?
+        {
+            return Ok((Arg::Node(node), MetaArg::Bool(true)));
+        }
         let var = match self.keeps_ints {
             true => self.look(var)?,
             false => self.realize(var)?,

@@ -3,18 +3,50 @@
 //! Nothing is decided by such a condition while tracing. It may be checked in the graph (`torch._check`), and what comes
 //! behind relies on it; a branch on it breaks the graph at the branch.
 
+use std::rc::Rc;
+
+use bytecode::op::CompareOp;
 use fx_graph::{Arg, NodeId};
 use guards::{GuardKind, IntCompare, IntExpr, IntRelation};
 use pyo3::prelude::*;
 use tensor_meta::Fact;
-use variables::Var;
+use variables::{ComputedVar, Var};
 
 use crate::early::value_needed;
 use crate::state::Snapshot;
 use crate::stop::R;
 use crate::tx::Tx;
+use crate::values::symbolic::int_compare_of;
 
 impl Tx<'_> {
+    /// `a op b` of ints of which one follows from what the graph reads: the answer where it is sure, else a condition
+    /// that nothing is decided by. `None` for other values.
+    ///
+    /// # Errors
+    /// Those of looking at the operands.
+    pub(crate) fn compare_read(&mut self, op: CompareOp, a: &Var, b: &Var) -> R<Option<Var>> {
+        if !self.follows_from_read(a) && !self.follows_from_read(b) {
+            return Ok(None);
+        }
+        let compare = int_compare_of(op);
+        let Some((x, y)) = self.int_operands(a, b)? else {
+            return (self.rules.torch.compare_read)(self, compare, a, b);
+        };
+        let same = (x.expr == y.expr).then(|| compare.holds(&0, &0));
+        if let Some(sure) = same.or_else(|| self.size_compare(compare, &x, &y)) {
+            return Ok(Some(self.bool(sure)));
+        }
+        let holds = self.bool(compare.holds(&x.value, &y.value));
+        let Var::Const(value) = holds else {
+            return Ok(None);
+        };
+        let operator = self.known.operator.bind(self.py);
+        let function = operator.getattr(compare.function())?.unbind();
+        let args = vec![Var::Int(Rc::new(x)), Var::Int(Rc::new(y))];
+        let condition = ComputedVar::new(function, args, value, false);
+        Ok(condition.map(Var::Computed))
+    }
+
     /// What a condition over numbers that the graph reads says; `None` for other values.
     pub fn condition(&self, v: &Var) -> Option<(IntRelation, (i64, i64))> {
         let Var::Computed(c) = v else { return None };

@@ -54,6 +54,11 @@ impl Tx<'_> {
     /// back.
     fn leads_there_compiled(&mut self, node: NodeId) -> R<()> {
         if self.st.leads_to_handler && self.log.graph.get(node).is_some_and(raising::runs_once) {
+            let may_drop = self.ints.is_whole && !self.st.is_checked_with_care;
+            if may_drop && !self.may_be_handled() {
+                self.st.leads_to_handler = false;
+                return Ok(());
+            }
             return Err(Stop::brk(
                 "Operation behind a check, or one in a `try` statement, that may raise",
                 "The exception of that one has to come from its line and to reach its handler, so the graph may have to run again; this one writes to tensors of the program, or draws random numbers from a generator of its own or of a GPU, which must not happen twice.",

@@ -23,6 +23,15 @@ impl Tx<'_> {
         let Some(values) = self.st.effects.known_values.get(&t.node.0).cloned() else {
             return Ok(None);
         };
+        // What the graph has computed it can read as well.
+        let exprs = values
+            .of
+            .iter()
+            .filter_map(|size| self.log.sizes.expr(*size));
+        let mut sources = exprs.flat_map(|expr| expr.sources());
+        if sources.any(|source| self.read_number(source).is_some()) {
+            return Ok(None);
+        }
         let rank = self.st.effects.meta(t).shape.len();
         if let Some(float) = values.float {
             let asked = matches!(reads, Reads::Number | Reads::List | Reads::Float);

@@ -28,7 +28,6 @@ pub mod emit;
 pub mod fake;
 pub mod function_modes;
 mod handled;
-mod held_gradients;
 mod inference;
 pub mod input;
 mod known_values;

@@ -37,9 +37,16 @@ impl<'py> Tx<'py> {
     /// # Errors
     /// As [`Tx::graph_call`].
     pub fn tensor_binary(&mut self, op: BinaryOp, inplace: bool, a: &Var, b: &Var) -> R<Flow> {
-        let (a, b) = (self.look(a)?, self.look(b)?);
+        let mut operand = |v: &Var| match (self.rules.torch.is_condition)(self, v) {
+            true => Ok(v.clone()),
+            false => self.look(v),
+        };
+        let (a, b) = (operand(a)?, operand(b)?);
         let inplace = inplace && matches!(a, Var::Tensor(_));
-        self.call_operator(op.function(inplace), vec![a, b])
+        self.keeps_conditions = true;
+        let made = self.call_operator(op.function(inplace), vec![a, b]);
+        self.keeps_conditions = false;
+        made
     }
 
     /// Unary arithmetic of a tensor (`not` is a break).
@@ -139,6 +146,16 @@ impl<'py> Tx<'py> {
     /// # Errors
     /// As [`Tx::graph_call`].
     pub fn tensor_setitem(&mut self, t: &Var, key: &Var, value: &Var) -> R<()> {
+        // The place of a number that only the graph knows is a view of the tensor.
+        if matches!(key, Var::Int(_)) && self.follows_from_read(key) {
+            let number = self.look(value)?;
+            if !matches!(number, Var::Tensor(_)) {
+                let flow = self.tensor_getitem(t, key)?;
+                let place = self.finish_flow(flow)?;
+                let args = crate::tx::Args::pos(vec![number]);
+                return self.tensor_method(&place, "fill_", args).map(drop);
+            }
+        }
         self.call_operator("setitem", vec![t.clone(), key.clone(), value.clone()])
             .map(|_| ())
     }

@@ -15,7 +15,9 @@ use guards::{IntBinary, IntExpr, SourceId};
 use pyo3::prelude::*;
 use pyo3::types::PyInt;
 use tensor_meta::{DType, Reads, SymInt};
-use variables::{ComputedVar, EarlyCall, EarlyKind, FloatExpr, IntVar, ReadNumber, TensorVar, Var};
+use variables::{
+    ComputedVar, EarlyCall, EarlyKind, FloatExpr, FloatVar, IntVar, ReadNumber, TensorVar, Var,
+};
 
 use crate::early::value_needed;
 use crate::stop::{R, Stop};
@@ -90,16 +92,24 @@ impl Tx<'_> {
     /// Whether nothing is to happen at the place where a number is read but that.
     fn can_read_in_graph(&self, t: &TensorVar) -> bool {
         let is_plain = t.class.is(&self.known.tensor) || t.class.is(&self.known.parameter);
-        let is_beside = self.st.levels.is_active() || self.has_modes() || self.used.is_some();
-        is_plain && !is_beside && self.nested == 0 && !self.so_far().inference_now()
+        let is_beside = self.st.levels.is_active() || self.has_modes();
+        // Where the program asks for numbers of the graph, the functions of its operators read them as well.
+        let is_own = self.ints.captures_scalars || self.used.is_none() && self.nested == 0;
+        is_plain && !is_beside && is_own && !self.so_far().inference_now()
     }
 
     /// `t.item()` as an operation of the graph. `None` where the graph has to end in front of it.
     ///
     /// # Errors
     /// What looking up the method raises.
-    pub(super) fn read_in_graph(&mut self, t: &Var) -> R<Option<Var>> {
+    pub fn read_in_graph(&mut self, t: &Var) -> R<Option<Var>> {
         let Var::Tensor(t) = t else { return Ok(None) };
+        // The same number is one for a compiler: of two nodes that read it, it would drop one.
+        if let Some((writes, number)) = self.st.effects.numbers_read.get(&t.node.0)
+            && *writes == self.st.effects.writes
+        {
+            return Ok(Some(number.clone()));
+        }
         let meta = self.st.effects.meta(t).clone();
         let is_one = meta.shape.iter().all(|size| size.as_const() == Some(1));
         if !is_one || !self.can_read_in_graph(t) {
@@ -113,6 +123,9 @@ impl Tx<'_> {
             None => return Ok(None),
         };
         let mut tensor = t.node;
+        if let Some(used) = &mut self.used {
+            used.insert(tensor, Var::Tensor(t.clone()));
+        }
         // A compiler gives tensors back, and what is written to this one later is not what was read.
         if !self.runs_as_is {
             tensor = self.repeatable_method("detach", tensor);
@@ -133,10 +146,15 @@ impl Tx<'_> {
             None => self.early_float(call),
             Some(_) => self.early_int(call, ANY_INT),
         };
-        match is_flag {
-            true => self.compare_changing(CompareOp::Ne, &number, &self.int(0)),
-            false => Ok(Some(number)),
+        let read = match is_flag {
+            true => self.compare_read(CompareOp::Ne, &number, &self.int(0))?,
+            false => Some(number),
+        };
+        if let Some(number) = read.clone() {
+            let known = (self.st.effects.writes, number);
+            self.st.effects.numbers_read.insert(t.node.0, known);
         }
+        Ok(read)
     }
 
     fn read_call(&self, read: ReadNumber) -> R<EarlyCall> {
@@ -148,18 +166,21 @@ impl Tx<'_> {
         })
     }
 
-    /// The int that a node gives, of which nothing is known.
+    /// The int or float that a node gives, of which nothing is known.
     ///
     /// # Errors
     /// None of its own.
-    pub fn int_of_node(&mut self, node: NodeId) -> R<Var> {
+    pub fn number_of_node(&mut self, node: NodeId, is_float: bool) -> R<Var> {
         let call = self.read_call(ReadNumber {
             node,
             tensor: None,
-            range: Some((i64::MIN, i64::MAX)),
+            range: (!is_float).then_some((i64::MIN, i64::MAX)),
             is_python: true,
         })?;
-        Ok(self.early_int(call, ANY_INT))
+        Ok(match is_float {
+            true => self.early_float(call),
+            false => self.early_int(call, ANY_INT),
+        })
     }
 
     /// The node of a number that a function of the graph gives: an int, or a condition over ints that only the graph
@@ -268,10 +289,20 @@ impl Tx<'_> {
         }
     }
 
-    fn float_arg(&mut self, expr: &FloatExpr) -> R<Arg> {
+    /// A float as the argument of a node.
+    ///
+    /// # Errors
+    /// As [`Tx::int_arg`].
+    pub fn float_arg(&mut self, expr: &FloatExpr) -> R<Arg> {
         match expr {
             FloatExpr::Const(value) => Ok(Arg::Float(*value)),
             expr if self.reads(expr) => self.read_float_node(expr).map(Arg::Node),
+            FloatExpr::Source(source) => {
+                let bits = self.facts.float_values.get(source).copied();
+                let value = f64::from_bits(bits.ok_or_else(value_needed)?);
+                let float = Rc::new(FloatVar::computed(expr.clone(), value));
+                Ok(Arg::Node(self.float_input(&float)))
+            }
             _ => Err(value_needed()),
         }
     }

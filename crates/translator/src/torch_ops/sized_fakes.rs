@@ -51,8 +51,7 @@ impl<'py> Tx<'py> {
         kept: bool,
     ) -> R<Option<(Inferred, Obj)>> {
         let mut given = args.meta_kw.iter().map(|(_, m)| m).chain(&args.meta_pos);
-        // A compiler takes floats otherwise.
-        let has_floats = self.runs_as_is && !kept && given.any(has_float);
+        let has_floats = self.takes_floats() && !kept && given.any(has_float);
         if self.log.sizes.is_empty() && !has_floats {
             return Ok(None);
         }
@@ -73,6 +72,12 @@ impl<'py> Tx<'py> {
         // Fakes that are kept have constant sizes when all symbols are constants.
         self.fix_shared()?;
         self.run_with_sizes(callee, args, symbols)
+    }
+
+    /// Whether floats that are no constants are asked of torch. A compiler takes them otherwise, but for those that the
+    /// graph reads, where one graph is asked for.
+    fn takes_floats(&self) -> bool {
+        self.runs_as_is || self.ints.is_whole && !self.st.effects.early.is_empty()
     }
 
     fn is_shadowed(&self, args: &NodeArgs) -> bool {
@@ -200,7 +205,7 @@ impl<'py> Tx<'py> {
         let unknown = self.unknown_numbers(by_data);
         let mut sized = SizedFakes::new(symbols, ragged)
             .with_unknown(unknown)
-            .with_floats(self.runs_as_is);
+            .with_floats(self.takes_floats());
         self.with_symbols(&mut sized, run)
     }
 

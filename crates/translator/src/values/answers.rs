@@ -87,6 +87,12 @@ impl<'py> Tx<'py> {
     /// # Errors
     /// Those of looking at the operands.
     pub(crate) fn compare_changing(&mut self, op: CompareOp, a: &Var, b: &Var) -> R<Option<Var>> {
+        if let Some(condition) = self.compare_read(op, a, b)? {
+            return Ok(Some(condition));
+        }
+        if self.follows_from_read(a) || self.follows_from_read(b) {
+            return Ok(None);
+        }
         let args = if let Some((x, y)) = self.int_operands(a, b)? {
             let compare = int_compare_of(op);
             let same = (x.expr == y.expr).then(|| compare.holds(&0, &0));
@@ -111,16 +117,6 @@ impl<'py> Tx<'py> {
         }
         let name = method(op).trim_matches('_');
         let ask = self.known.operator.bind(self.py).getattr(name)?;
-        if let [Var::Int(x), Var::Int(y)] = &args[..]
-            && args.iter().any(|v| self.follows_from_read(v))
-        {
-            let holds = self.bool(int_compare_of(op).holds(&x.value, &y.value));
-            let Var::Const(value) = holds else {
-                return Ok(None);
-            };
-            let condition = ComputedVar::new(ask.unbind(), args, value, false);
-            return Ok(condition.map(Var::Computed));
-        }
         self.compute(&ask, args, false)
     }
 

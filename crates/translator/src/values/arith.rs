@@ -92,6 +92,13 @@ impl Tx<'_> {
             (a, b) = (self.counted(op, &a, &b)?, self.counted(op, &b, &a)?);
         }
         let (a, b) = (&a, &b);
+        for (condition, other) in [(a, b), (b, a)] {
+            if (self.rules.torch.is_condition)(self, condition)
+                && matches!(self.look(other)?, Var::Tensor(_))
+            {
+                return self.tensor_binary(op, inplace, a, b);
+            }
+        }
         if let Some(flow) =
             self.beside_tensor(a, b, |tx, a, b| tx.tensor_binary(op, inplace, a, b))?
         {

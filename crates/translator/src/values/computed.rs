@@ -216,9 +216,12 @@ impl<'py> Tx<'py> {
         args: Vec<Var>,
         may_raise: bool,
     ) -> R<Option<Var>> {
-        // Residual code computes in front of the graph.
         if args.iter().any(|v| self.follows_from_read(v)) {
-            return Ok(None);
+            let made = (self.rules.torch.compute_read)(self, function, &args)?;
+            // What may raise is computed in front of the graph.
+            if made.is_some() || may_raise {
+                return Ok(made);
+            }
         }
         let mut values = Vec::with_capacity(args.len());
         for v in &args {
@@ -424,6 +427,14 @@ impl<'py> Tx<'py> {
         b: &Var,
         which: Changing,
     ) -> R<Option<Var>> {
+        let name = match op {
+            BinaryOp::And | BinaryOp::Or => format!("{}_", names(op).direct.trim_matches('_')),
+            _ => names(op).direct.trim_matches('_').to_owned(),
+        };
+        let f = self.known.operator.bind(self.py).getattr(name)?;
+        if self.follows_from_read(a) || self.follows_from_read(b) {
+            return (self.rules.torch.compute_read)(self, &f, &[a.clone(), b.clone()]);
+        }
         let Some(args) = self.changing_args(&[a.clone(), b.clone()], which)? else {
             return Ok(None);
         };
@@ -450,11 +461,6 @@ impl<'py> Tx<'py> {
         if op == BinaryOp::Power && !self.power_keeps_type(&args)? {
             return Ok(None);
         }
-        let name = match op {
-            BinaryOp::And | BinaryOp::Or => format!("{}_", names(op).direct.trim_matches('_')),
-            _ => names(op).direct.trim_matches('_').to_owned(),
-        };
-        let f = self.known.operator.bind(self.py).getattr(name)?;
         self.compute(&f, args, true)
     }
 
