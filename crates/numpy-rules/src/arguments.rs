@@ -4,6 +4,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyFloat, PyList, PySlice, PyTuple, PyType};
 use translator::attr::is_heap_type;
 use translator::stop::R;
+use translator::torch_ops::args::{MetaArg, NodeArgs};
 use translator::tx::{Args, Tx};
 use variables::{Body, Var};
 
@@ -96,6 +97,29 @@ pub(crate) fn real_number<'py>(
         Var::Float(f) if tx.runs_as_is => Some(PyFloat::new(py, f.value).into_any()),
         _ => None,
     })
+}
+
+/// Both forms of a node's arguments, where numbers that are no constants decide neither sizes nor dtypes: they are inputs
+/// of the graph, and metadata follows from what they are in this call.
+///
+/// # Errors
+/// As [`Tx::node_args`].
+pub(crate) fn node_args_with_numbers(tx: &mut Tx<'_>, args: &Args) -> R<NodeArgs> {
+    let mut out = tx.node_args_with_sizes(args)?;
+    let metas = out.meta_kw.iter_mut().map(|(_, m)| m);
+    for (v, meta) in args.values().zip(out.meta_pos.iter_mut().chain(metas)) {
+        match v {
+            Var::Int(i) => *meta = MetaArg::Int(i.value),
+            Var::Float(f) => *meta = MetaArg::Float(f.value),
+            Var::Computed(c) => {
+                if let (MetaArg::SymInt(_), Ok(value)) = (&*meta, c.value.extract(tx.py)) {
+                    *meta = MetaArg::Int(value);
+                }
+            }
+            _ => {}
+        }
+    }
+    Ok(out)
 }
 
 /// Arguments as NumPy gets them.

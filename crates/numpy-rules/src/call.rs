@@ -12,7 +12,7 @@ use translator::torch_ops::emit::Callee;
 use translator::tx::{Args, Tx};
 use variables::{Body, CallResult, TensorVar, TupleVar, Var};
 
-use crate::arguments::{Asked, real_number};
+use crate::arguments::{Asked, node_args_with_numbers, real_number};
 use crate::operation::{Maker, operation};
 use crate::probe::{Call, Probed, class_of, in_memory, is_same_kind, shares};
 use crate::sizes::{SizesAt, TIMES};
@@ -275,7 +275,7 @@ impl<'py> Node<'_, 'py> {
         if self.other.is_some() && !self.what.takes_any_number {
             return tx.node_args_with_sizes(args);
         }
-        let node_args = tx.node_args_with_numbers(args)?;
+        let node_args = node_args_with_numbers(tx, args)?;
         let fixed = match self.other {
             Some(_) => None,
             None => tx.fix_args(&node_args),

@@ -112,10 +112,45 @@ fn function<'py>(
     if let Some(flow) = array_of_arrays(tx, &what, args)? {
         return Ok(Some(flow));
     }
+    let by_place = by_place(&what, args)?;
+    let args = by_place.as_ref().unwrap_or(args);
     match call(tx, &what, args)? {
         Some(flow) => Ok(Some(flow)),
         None => Err(on_other(tx, name, args)),
     }
+}
+
+/// The arguments of a call with those by place whose names torch does not have, where it has another name for the same
+/// place; `None` where there are none.
+fn by_place(what: &What<'_, '_>, args: &Args) -> R<Option<Args>> {
+    let (Some(torch), false) = (&what.torch, args.kw.is_empty()) else {
+        return Ok(None);
+    };
+    let signature = what.real.py().import("inspect")?.getattr("signature")?;
+    let names = |f: &Bound<'_, PyAny>| -> Option<Vec<String>> {
+        let parameters = signature.call1((f,)).ok()?.getattr("parameters").ok()?;
+        let names = parameters.try_iter().ok()?;
+        names.map(|name| name.ok()?.extract().ok()).collect()
+    };
+    let (Some(own), Some(torch)) = (names(&what.real), names(torch)) else {
+        return Ok(None);
+    };
+    if args
+        .kw
+        .iter()
+        .all(|(name, _)| torch.iter().any(|t| **t == **name))
+    {
+        return Ok(None);
+    }
+    let mut placed = args.clone();
+    for (name, other) in own.iter().zip(&torch).skip(args.pos.len()) {
+        let at = placed.kw.iter().position(|(given, _)| **given == **name);
+        let (Some(at), true) = (at, name == other || !torch.contains(name)) else {
+            break;
+        };
+        placed.pos.push(placed.kw.remove(at).1);
+    }
+    Ok(Some(placed))
 }
 
 fn on_other(tx: &mut Tx<'_>, name: &str, args: &Args) -> Stop {

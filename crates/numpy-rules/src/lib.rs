@@ -41,4 +41,5 @@ pub const ASKED: Arrays = Arrays {
     read_number: numbers::read_number,
     changing_number: numbers::changing,
     of_tensor: tensors::of_tensor,
+    as_index: tensors::as_index,
 };

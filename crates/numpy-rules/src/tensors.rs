@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use pyo3::prelude::*;
 use pyo3::types::PyList;
-use tensor_meta::{Device, TensorMeta};
+use tensor_meta::{DType, Device, TensorMeta};
 use torch_abi::contexts::modes_see_operations;
 use translator::rules::{Given, Rule, RuleList, value};
 use translator::stop::{R, Stop};
@@ -23,6 +23,7 @@ pub(crate) const RULES: RuleList = &[(
     &[
         ("from_numpy", from_numpy as Rule),
         ("as_tensor", as_tensor),
+        ("asarray", as_array),
         ("tensor", tensor),
     ],
 )];
@@ -111,6 +112,82 @@ pub(crate) fn of_tensor(tx: &mut Tx<'_>, of: &Var, args: &Args) -> Given {
 
 fn as_tensor(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     of_data(tx, name, args, false)
+}
+
+/// `torch.asarray(array, dtype=...)`: of other arguments it is an operation as any.
+fn as_array(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
+    let is_dtype = |(name, _): &(_, Var)| {
+        let name: &std::sync::Arc<str> = name;
+        &**name == "dtype"
+    };
+    match args.pos.len() == 1 && args.kw.iter().all(is_dtype) {
+        true => of_data(tx, name, args, false),
+        false => Ok(None),
+    }
+}
+
+/// What an index of a tensor is with tensors in place of arrays. Torch makes indices of other ints than bytes 64 bits
+/// wide.
+pub(crate) fn as_index(tx: &mut Tx<'_>, key: &Var) -> R<Var> {
+    Ok(index_of_arrays(tx, key)?.unwrap_or_else(|| key.clone()))
+}
+
+/// `None` where there are no arrays.
+fn index_of_arrays(tx: &mut Tx<'_>, key: &Var) -> R<Option<Var>> {
+    if let Var::Tuple(items) = key {
+        let mut all = Vec::with_capacity(items.items.len());
+        let mut changed = false;
+        for item in &items.items {
+            let made = match item {
+                Var::Tuple(_) => None,
+                item => index_of_arrays(tx, item)?,
+            };
+            changed |= made.is_some();
+            all.push(made.unwrap_or_else(|| item.clone()));
+        }
+        return Ok(changed.then(|| Var::tuple(all)));
+    }
+    if !matches!(key, Var::Lazy(_) | Var::Obj(_) | Var::Const(_)) {
+        return Ok(None);
+    }
+    let key = tx.look(key)?;
+    if tx.array_id(&key).is_none() {
+        return index_number(tx, &key);
+    }
+    let Some(array) = array_of(tx, &key)? else {
+        return Ok(None);
+    };
+    let meta = tx.st.effects.meta(&array.body.tensor);
+    let (dtype, is_number) = (meta.dtype, meta.shape.is_empty());
+    if is_number
+        || array.body.copied.is_some()
+        || !tx.known.is_exact_ndarray(&tx.obj(array.id).class)
+        || dtype.is_floating()
+        || dtype.is_complex()
+    {
+        return Ok(None);
+    }
+    check_state(tx)?;
+    let tensor = Var::Tensor(array.body.tensor.clone());
+    if matches!(dtype, DType::Bool | DType::UInt8 | DType::Int64) {
+        return Ok(Some(tensor));
+    }
+    let long = tx.tensor_method(&tensor, "long", Args::default())?;
+    tx.finish_flow(long).map(Some)
+}
+
+/// One of NumPy's ints as an index: Python's.
+fn index_number(tx: &mut Tx<'_>, key: &Var) -> R<Option<Var>> {
+    let Var::Const(o) = key else {
+        return Ok(None);
+    };
+    let number = o.bind(tx.py);
+    if !tx.known.is_numpy_scalar(number.get_type().as_any()) {
+        return Ok(None);
+    }
+    // Its booleans and floats are none.
+    let index = number.call_method0("__index__");
+    Ok(index.and_then(|i| i.extract()).ok().map(|i| tx.int(i)))
 }
 
 fn tensor(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {

@@ -337,6 +337,8 @@ pub const WHILE_LOOP: &str = "torch._higher_order_ops.while_loop";
 pub const MAP: &str = "torch._higher_order_ops.map";
 /// Module of `scan`.
 pub const SCAN: &str = "torch._higher_order_ops.scan";
+/// The module of torch's scan by an operation that is associative.
+pub const ASSOCIATIVE_SCAN: &str = "torch._higher_order_ops.associative_scan";
 /// Module of what the operators share, and its function that compiles a call where nobody does.
 pub const OPERATOR_UTILS: &str = "torch._higher_order_ops.utils";
 /// See [`OPERATOR_UTILS`].

@@ -15,7 +15,8 @@ use variables::Var;
 use crate::bodies::Numbers;
 use crate::conditions::condition_node;
 use crate::higher_order::{
-    HigherOrder, all_tensors, higher_order, is_plain_number, refused, same_form, with_numbers,
+    Constant, HigherOrder, all_tensors, higher_order, is_plain_number, refused, same_form,
+    with_numbers,
 };
 
 pub(crate) const RULES: RuleList = &[(
@@ -90,6 +91,7 @@ fn conditional(
         "cond_op",
         &["cond_true", "cond_false"],
     );
+    op.constant = Constant::Int;
     match pred {
         Predicate::Tensor(pred) => op.before.push(pred),
         Predicate::Number(node) => op.number = Some(node),

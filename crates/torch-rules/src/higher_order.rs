@@ -1,9 +1,8 @@
-//! `while_loop`, `map` and `scan`, and what they have in common with `torch.cond`: one node of the graph, which is
+//! Control flow operators (`torch.cond`, `while_loop`, `map`, `scan`, `associative_scan`): one node of the graph, which is
 //! torch's operator of graphs of the program's functions.
 //!
-//! torch's own Python is inlined down to the operators. The program's functions are traced once beside the
-//! graph; tensors that they use besides their arguments are arguments of the node. What the node gives is
-//! asked of torch's fake tensors.
+//! The program's functions are traced once beside the graph; tensors that they use besides their arguments are
+//! arguments of the node. What the node gives is asked of torch's fake tensors.
 //!
 //! Invariant: what plain Python refuses is left to it: functions that write to what they are given, or that
 //! give it back.
@@ -12,15 +11,16 @@ use fx_graph::{Arg, NodeData, NodeId, OpKind, Target};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyFloat, PyInt};
 use rustc_hash::FxHashSet;
-use tensor_meta::{Alias, DType, Inferred, TensorMeta};
+use tensor_meta::{Alias, Does};
 use torch_abi::contexts::changes_context;
 use torch_abi::names;
-use translator::rules::{Given, Rule, RuleList};
+use translator::rules::Given;
 use translator::state::OnReturn;
 use translator::stop::{R, Stop};
 use translator::torch_ops::args::MetaArg;
 use translator::torch_ops::emit::Callee;
 use translator::tx::{Args, Flow, Tx};
+use variables::raising::traits_of;
 use variables::{Body, Obj, Var};
 
 use crate::bodies::{GraphAround, Numbers, Out, Taker, Traced};
@@ -68,6 +68,9 @@ def part(body, places):
 
 def rows(tensors):
     return tuple(tensor.select(0, 0) for tensor in tensors)
+
+def layout_apart(value):
+    return value if isinstance(value, type) else (value[0], *value[2:])
 
 def differ_in_sizes(found, others):
     def other_sizes(one, other):
@@ -131,6 +134,15 @@ def scan(op, bodies, counts):
         same(made[:first], [description(tensor) for tensor in given[:first]])
     return check, lambda *given: op(body, list(given[:first]), list(given[first:end]), given[end:])
 
+def associative_scan(op, bodies, counts):
+    body, = bodies
+    count, = counts
+    def check(*given):
+        xs, others = rows(given[:count]), given[count:]
+        made = run(body, xs + xs + others)
+        same([layout_apart(value) for value in made], [layout_apart(description(x)) for x in xs])
+    return check, lambda *given: op(body, list(given[:count]), given[count:])
+
 def function(kind, op, places, counts, is_checked=False):
     checked = [True] if is_checked else []
     def higher_order(*given):
@@ -155,172 +167,22 @@ variables::own_module! {
     static MODULE = (FUNCTION, c"<ferrodyn higher order>", c"ferrodyn_higher_order");
 }
 
-pub(crate) const RULES: RuleList = &[
-    (
-        names::WHILE_LOOP,
-        &[
-            ("while_loop", whole_while_loop as Rule),
-            ("WhileLoopOp.__call__", while_loop),
-        ],
-    ),
-    (
-        names::MAP,
-        &[("map", whole_map as Rule), ("MapImpl.__call__", map)],
-    ),
-    (
-        names::SCAN,
-        &[("scan", whole_scan as Rule), ("ScanOp.__call__", scan)],
-    ),
-    (
-        names::OPERATOR_UTILS,
-        &[(names::COMPILED_OR_RUN, compiled_or_run as Rule)],
-    ),
-];
-
-/// An operator that is none of these runs in eager mode, where torch compiles the whole call.
-fn compiled_or_run(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
-    whole(tx, names::OPERATOR_UTILS, name, args)
+/// Which constants plain Python takes of an operator's functions.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Constant {
+    Nothing,
+    None,
+    Int,
 }
 
-fn whole_while_loop(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
-    whole(tx, names::WHILE_LOOP, name, args)
-}
-
-fn whole_map(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
-    whole(tx, names::MAP, name, args)
-}
-
-fn whole_scan(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
-    whole(tx, names::SCAN, name, args)
-}
-
-fn while_loop(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
-    with_numbers(tx, args, |tx, args, numbers| {
-        while_loop_node(tx, name, args, numbers)
-    })
-}
-
-fn while_loop_node(
-    tx: &mut Tx<'_>,
-    name: &'static str,
-    args: Args,
-    numbers: &mut Numbers,
-) -> Given {
-    let names = ["self", "cond_fn", "body_fn", "carried", "additional"];
-    let given = tx.by_name(name, args, &names, 5, 5)?;
-    let [_, Some(goes_on), Some(body), Some(carried), Some(others)] = &given[..] else {
-        return Ok(None);
-    };
-    let (carried, others) = (tx.iterate(carried)?, tx.iterate(others)?);
-    let path = "torch.while_loop";
-    for v in &carried {
-        // What the functions use of it besides is the same input of the graph.
-        if let int @ Var::Int(_) = tx.look(v)? {
-            tx.given_number(&int)?;
+impl Constant {
+    fn takes(self, tx: &Tx<'_>, v: &Var) -> bool {
+        match self {
+            Constant::Nothing => false,
+            Constant::None => v.is_none(tx.py),
+            Constant::Int => is_int(tx, v),
         }
     }
-    let around = crate::bodies::graph_around(tx, carried.iter().chain(&others))?;
-    let mut op = HigherOrder::new(path, "while_loop", "while_loop_op", &["cond_fn", "body_fn"]);
-    op.counts.push(carried.len());
-    let mut all = Vec::new();
-    for v in &carried {
-        let v = tx.look(v)?;
-        all.push(match is_int(tx, &v) {
-            true => int_stand_in(tx, &mut op, v)?,
-            false => stand_in(tx, &mut op, &v, false)?,
-        });
-    }
-    numbers.may_be_given = true;
-    for v in others {
-        all.push(passed(tx, &mut op, &v)?);
-    }
-    let args = Args::pos(all);
-    let count = carried.len();
-    higher_order(
-        tx,
-        op,
-        numbers,
-        &[(goes_on, args.clone()), (body, args)],
-        &around,
-        |bodies| {
-            let [goes_on, body] = bodies else {
-                return false;
-            };
-            let decides = |m: &TensorMeta| m.dtype == DType::Bool && m.shape.is_empty();
-            matches!(goes_on.out, Out::New(_) | Out::Number(_))
-                && goes_on.metas.iter().all(decides)
-                && tensors_in(&body.out) == count
-        },
-    )
-}
-
-fn map(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
-    with_numbers(tx, args, |tx, args, numbers| {
-        map_node(tx, name, args, numbers)
-    })
-}
-
-fn map_node(tx: &mut Tx<'_>, name: &'static str, args: Args, numbers: &mut Numbers) -> Given {
-    let given = tx.by_name(name, args, &["self", "f", "xs", "pos_args"], 4, 4)?;
-    let [_, Some(f), Some(xs), Some(others)] = &given[..] else {
-        return Ok(None);
-    };
-    let (xs, others) = (tx.iterate(xs)?, tx.iterate(others)?);
-    let path = names::MAP;
-    let around = crate::bodies::graph_around(tx, xs.iter().chain(&others))?;
-    let mut op = HigherOrder::new(path, "map", "map_impl", &["map_body"]);
-    op.counts.push(xs.len());
-    let mut all = Vec::new();
-    for v in &xs {
-        all.push(stand_in(tx, &mut op, v, true)?);
-    }
-    for v in others {
-        all.push(passed(tx, &mut op, &v)?);
-    }
-    higher_order(tx, op, numbers, &[(f, Args::pos(all))], &around, |_| true)
-}
-
-fn scan(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
-    with_numbers(tx, args, |tx, args, numbers| {
-        scan_node(tx, name, args, numbers)
-    })
-}
-
-fn scan_node(tx: &mut Tx<'_>, name: &'static str, args: Args, numbers: &mut Numbers) -> Given {
-    let names = ["self", "combine_fn", "init", "xs", "additional"];
-    let given = tx.by_name(name, args, &names, 5, 5)?;
-    let [_, Some(f), Some(init), Some(xs), Some(others)] = &given[..] else {
-        return Ok(None);
-    };
-    let (init, xs) = (tx.iterate(init)?, tx.iterate(xs)?);
-    let others = tx.iterate(others)?;
-    let path = names::SCAN;
-    let around = crate::bodies::graph_around(tx, init.iter().chain(&xs).chain(&others))?;
-    let mut op = HigherOrder::new(path, "scan", "scan_op", &["scan_combine_fn"]);
-    op.counts = vec![init.len(), init.len() + xs.len()];
-    let mut all = Vec::new();
-    for v in &init {
-        all.push(stand_in(tx, &mut op, v, false)?);
-    }
-    for v in &xs {
-        all.push(stand_in(tx, &mut op, v, true)?);
-    }
-    for v in others {
-        all.push(passed(tx, &mut op, &v)?);
-    }
-    let count = init.len();
-    higher_order(tx, op, numbers, &[(f, Args::pos(all))], &around, |bodies| {
-        let [
-            Traced {
-                out: Out::Tuple(parts, None),
-                ..
-            },
-        ] = bodies
-        else {
-            return false;
-        };
-        matches!(&parts[..], [carry, _] if tensors_in(carry) == count)
-    })
 }
 
 /// A call of one of the operators.
@@ -333,15 +195,19 @@ pub(crate) struct HigherOrder {
     /// what the functions are called in the graph
     parts: &'static [&'static str],
     /// how many arguments are of the first kinds
-    counts: Vec<usize>,
+    pub(crate) counts: Vec<usize>,
     /// arguments of the node that no function gets
     pub(crate) before: Vec<Var>,
     /// a number that comes before all others
     pub(crate) number: Option<NodeId>,
+    /// a constant that the functions may give beside tensors
+    pub(crate) constant: Constant,
+    /// how many arguments come first of which the functions get two rows each
+    pub(crate) at_two_rows: usize,
     /// arguments of the node that the functions get
-    inputs: Vec<Var>,
+    pub(crate) inputs: Vec<Var>,
     /// what stands for each of them in the functions
-    inside: Vec<NodeId>,
+    pub(crate) inside: Vec<NodeId>,
 }
 
 impl HigherOrder {
@@ -359,6 +225,8 @@ impl HigherOrder {
             counts: Vec::new(),
             before: Vec::new(),
             number: None,
+            constant: Constant::Nothing,
+            at_two_rows: 0,
             inputs: Vec::new(),
             inside: Vec::new(),
         }
@@ -383,16 +251,18 @@ pub(crate) fn refused(path: &str, what: &str) -> Stop {
 pub(crate) fn same_form(a: &Out, b: &Out) -> bool {
     let all =
         |a: &[Out], b: &[Out]| a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same_form(a, b));
+    let key = |a: &Var, b: &Var| match (a, b) {
+        (Var::Const(a), Var::Const(b)) => {
+            Python::attach(|py| a.bind(py).eq(b.bind(py)).unwrap_or(false))
+        }
+        _ => false,
+    };
     match (a, b) {
         (Out::New(_), Out::New(_)) => true,
+        (Out::Constant(a), Out::Constant(b)) => key(a, b),
         (Out::Tuple(a, None), Out::Tuple(b, None)) | (Out::List(a), Out::List(b)) => all(a, b),
+        (Out::Tuple(a, Some(one)), Out::Tuple(b, Some(other))) => one.is(other) && all(a, b),
         (Out::Dict(a), Out::Dict(b)) => {
-            let key = |a: &Var, b: &Var| match (a, b) {
-                (Var::Const(a), Var::Const(b)) => {
-                    Python::attach(|py| a.bind(py).eq(b.bind(py)).unwrap_or(false))
-                }
-                _ => false,
-            };
             a.len() == b.len()
                 && a.iter()
                     .zip(b)
@@ -403,25 +273,35 @@ pub(crate) fn same_form(a: &Out, b: &Out) -> bool {
 }
 
 /// How many tensors there are in a result.
-fn tensors_in(out: &Out) -> usize {
+pub(crate) fn tensors_in(out: &Out) -> usize {
     match out {
         Out::Tuple(items, _) | Out::List(items) => items.iter().map(tensors_in).sum(),
         Out::Dict(items) => items.iter().map(|i| tensors_in(&i.1)).sum(),
-        Out::New(_) | Out::Number(_) | Out::Given(_) | Out::Read(_) | Out::Constant(_) => 1,
+        Out::Constant(_) => 0,
+        Out::New(_) | Out::Number(_) | Out::Given(_) | Out::Read(_) => 1,
     }
 }
 
-/// Whether all parts of a result are tensors of the function's own, each once.
-fn all_new(out: &Out, next: &mut usize) -> bool {
+/// Whether all parts of a result are tensors of the function's own, each once, or constants that are taken.
+fn all_new(tx: &Tx<'_>, takes: Constant, out: &Out, next: &mut usize) -> bool {
     match out {
         Out::New(at) | Out::Number(at) => {
             *next += 1;
             *at + 1 == *next
         }
-        Out::Tuple(items, None) | Out::List(items) => items.iter().all(|i| all_new(i, next)),
-        Out::Dict(items) => items.iter().all(|i| all_new(&i.1, next)),
-        Out::Tuple(..) | Out::Given(_) | Out::Read(_) | Out::Constant(_) => false,
+        Out::Tuple(_, Some(class)) if !is_named(tx, class) => false,
+        Out::Tuple(items, _) | Out::List(items) => {
+            items.iter().all(|i| all_new(tx, takes, i, next))
+        }
+        Out::Dict(items) => items.iter().all(|i| all_new(tx, takes, &i.1, next)),
+        Out::Constant(v) => takes.takes(tx, v),
+        Out::Given(_) | Out::Read(_) => false,
     }
+}
+
+/// Whether a class is one of named tuples.
+fn is_named(tx: &Tx<'_>, class: &Obj) -> bool {
+    class.bind(tx.py).hasattr("_fields").unwrap_or(false)
 }
 
 /// Whether a node of a function is an operation of torch's, which does no more than compute.
@@ -440,7 +320,7 @@ pub(crate) fn computes(node: &NodeData) -> bool {
             && !node
                 .target
                 .function()
-                .is_some_and(|f| changes_context(&f.path))
+                .is_some_and(|f| changes_context(&f.path) && &*f.path != names::SET_GRAD_MODE)
 }
 
 /// torch's own Python down to the operator: a break inside is one of the whole call, as plain Python does not
@@ -477,7 +357,9 @@ pub(crate) fn all_tensors(tx: &mut Tx<'_>, path: &str, v: &Var, found: &mut Vec<
             return Ok(());
         }
         v if is_int(tx, v) => return Ok(()),
-        Var::Tuple(t) if t.class.is_none() => t.items.clone(),
+        Var::Tuple(t) if t.class.as_ref().is_none_or(|class| is_named(tx, class)) => {
+            t.items.clone()
+        }
         Var::Obj(id) => {
             let class = tx.obj(*id).class.clone();
             match &tx.obj(*id).body {
@@ -495,65 +377,13 @@ pub(crate) fn all_tensors(tx: &mut Tx<'_>, path: &str, v: &Var, found: &mut Vec<
         .try_for_each(|v| all_tensors(tx, path, v, found))
 }
 
-/// A tensor that the functions get as it is.
-fn passed(tx: &mut Tx<'_>, op: &mut HigherOrder, v: &Var) -> R<Var> {
-    let v = tx.look(v)?;
-    if is_int(tx, &v) {
-        return Ok(v);
-    }
-    if !matches!(v, Var::Tensor(_)) {
-        return Err(refused(op.path, "an operand that is no tensor"));
-    }
-    op.pass(&v);
-    Ok(v)
-}
-
 /// Whether a value is an int, which functions get as it is.
-fn is_int(tx: &Tx<'_>, v: &Var) -> bool {
+pub(crate) fn is_int(tx: &Tx<'_>, v: &Var) -> bool {
     match v {
         Var::Int(_) => true,
         Var::Const(o) => o.bind(tx.py).is_exact_instance_of::<PyInt>(),
         _ => false,
     }
-}
-
-/// What stands in the functions for an int that is another one each time.
-fn int_stand_in(tx: &mut Tx<'_>, op: &mut HigherOrder, v: Var) -> R<Var> {
-    let node = tx.own_int_node(&v)?;
-    let node = node.ok_or_else(|| Stop::Internal("an int that is carried".into()))?;
-    op.inside.push(node);
-    op.inputs.push(v);
-    tx.number_of_node(node, false)
-}
-
-/// What stands in the functions for a tensor that is another one each time, of which nothing is known but
-/// what it looks like; `row`: for what is at one place of its first dimension.
-fn stand_in(tx: &mut Tx<'_>, op: &mut HigherOrder, v: &Var, row: bool) -> R<Var> {
-    let v = tx.realize(v)?;
-    let Var::Tensor(_) = &v else {
-        return Err(refused(op.path, "an operand that is no tensor"));
-    };
-    let like = match row {
-        true => {
-            let args = Args::pos(vec![v.clone(), tx.int(0), tx.int(0)]);
-            tx.emit(&Callee::Method("select"), &args)?
-        }
-        false => v.clone(),
-    };
-    let Var::Tensor(t) = &like else {
-        return Err(Stop::Internal("a row of a tensor".into()));
-    };
-    let mut meta = TensorMeta::clone(tx.st.effects.meta(t));
-    meta.alias = Alias::View;
-    let args = Args::pos(vec![like]);
-    let node_args = tx.node_args(&args)?;
-    let made = Inferred::Tensor(meta);
-    let inside = tx.emit_inferred(&Callee::Method("detach"), node_args, made, &args)?;
-    if let Var::Tensor(t) = &inside {
-        op.inside.push(t.node);
-        op.inputs.push(v);
-    }
-    Ok(inside)
 }
 
 /// Makes an operator's node; again for each function that is the first to use ints which are no constants, with
@@ -618,7 +448,7 @@ pub(crate) fn higher_order(
         if !body.graph.iter().all(|(_, n)| computes(n)) {
             return Err(refused(op.path, "a function that does more than compute"));
         }
-        if !all_new(&body.out, &mut 0) {
+        if !all_new(tx, op.constant, &body.out, &mut 0) {
             return Err(refused(
                 op.path,
                 "a function that gives what is no new tensor",
@@ -644,6 +474,7 @@ pub(crate) fn higher_order(
     if !fits(&all) {
         return Err(refused(op.path, "functions whose results do not fit"));
     }
+    inputs.drain(..op.at_two_rows);
     share_no_memory(tx, op.path, &inputs)?;
     if !tx.runs_as_is && !tx.stand_ins.is_empty() && takes_carried(tx, &inputs, op.inside.len()) {
         // Inductor's own assertion fails for it.
@@ -690,6 +521,17 @@ fn takes_carried(tx: &Tx<'_>, inputs: &[Var], own: usize) -> bool {
     own.iter().any(|v| is_int(tx, v)) || others.iter().any(|v| tx.follows_from_read(v))
 }
 
+/// Whether a node certainly gives a tensor with memory of its own.
+fn makes_new(data: &NodeData) -> bool {
+    let shares = Does::VIEW | Does::VIEWS | Does::SHARES_DATA | Does::WRITES | Does::MAY_GIVE_SELF;
+    let has_rule = match &data.target {
+        Target::Function(f) => tensor_meta::lookup_function(&f.path).is_some(),
+        Target::Name(name) => tensor_meta::lookup_method(name).is_some(),
+    };
+    let is_call = matches!(data.op, OpKind::CallFunction | OpKind::CallMethod);
+    is_call && has_rule && !traits_of(data).any(shares)
+}
+
 /// Torch refuses tensors that lie in the same memory.
 fn share_no_memory(tx: &mut Tx<'_>, path: &str, tensors: &[Var]) -> R<()> {
     let mut storages = FxHashSet::default();
@@ -715,13 +557,15 @@ fn share_no_memory(tx: &mut Tx<'_>, path: &str, tensors: &[Var]) -> R<()> {
             views.push(t.node);
         }
     }
-    // What a view may be of: whatever it was computed from, up to what the function is given.
+    // What a view may be of: whatever it was made of, up to what the function is given.
     let mut origins: FxHashSet<NodeId> = FxHashSet::default();
     for view in views {
         let mut own: FxHashSet<NodeId> = FxHashSet::default();
         let mut open = tx.log.graph.inputs(view);
         while let Some(node) = open.pop() {
-            if own.insert(node) && !tx.stand_ins.contains(&node) {
+            let goes_on = |data: &NodeData| !makes_new(data);
+            let of_others = tx.log.graph.get(node).is_some_and(goes_on);
+            if own.insert(node) && of_others && !tx.stand_ins.contains(&node) {
                 open.extend(tx.log.graph.inputs(node));
             }
         }

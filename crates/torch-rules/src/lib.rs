@@ -31,8 +31,10 @@ mod higher_order;
 mod hook_reads;
 mod hooks;
 mod initialising;
+mod loops;
 mod optimizer_state;
 mod overrides;
+mod packed_calls;
 mod parameters;
 mod questions;
 mod ragged;
@@ -63,7 +65,7 @@ pub const LISTED: &[RuleList] = &[
     transforms::RULES,
     vmap::RULES,
     cond::RULES,
-    higher_order::RULES,
+    loops::RULES,
     flex_attention::RULES,
     checkpoint::RULES,
     wrapped::RULES,

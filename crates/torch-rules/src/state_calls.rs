@@ -162,6 +162,9 @@ pub fn marked_function<'py>(
     if marked && let Some(flow) = by_mark(tx, f, source, &named, args)? {
         return Ok(Some(flow));
     }
+    if let Some(flow) = crate::packed_calls::call(tx, f, args)? {
+        return Ok(Some(flow));
+    }
     if is_skipped(tx, f, &named)? {
         return Err(tx.skipped(f));
     }

@@ -135,6 +135,8 @@ pub struct Arrays {
     pub changing_number: fn(&mut Tx<'_>, &Obj, SourceId) -> R<Option<Var>>,
     /// `tensor.numpy(...)`
     pub of_tensor: fn(&mut Tx<'_>, &Var, &Args) -> Given,
+    /// an index of a tensor with tensors in place of the arrays in it
+    pub as_index: fn(&mut Tx<'_>, &Var) -> R<Var>,
 }
 
 /// A rule of functions of numbers.

@@ -1,5 +1,7 @@
 """`torch.cond` is a node of the graph: functions that use tensors and modules from around them."""
 
+import collections
+
 import torch
 
 GRAPHS = 1
@@ -8,6 +10,13 @@ SNAPSHOT = False
 ALONE = True
 
 layer = torch.nn.Linear(3, 3)
+Pair = collections.namedtuple("Pair", "left right")
+
+
+def switched(pair):
+    with torch.no_grad():
+        scale = pair.left.exp()
+    return Pair(scale * pair.right, pair.left + 1)
 
 
 def fn(x, w, flag):
@@ -28,7 +37,9 @@ def fn(x, w, flag):
     constant = torch.cond(x.shape[0] > 1, lambda a, b: a + b, lambda a, b: a - b, (x, 3))
     alone = torch.cond(flag, lambda: w.exp(), lambda: y + 1)
     twice = torch.cond(flag, lambda a, b: a * b, lambda a, b: a - b, (x, x))
-    return closed, parts, nested, constant, alone, twice
+    pair = torch.cond(flag, switched, lambda p: Pair(p.right.cos(), p.left * w), (Pair(y, w),))
+    number = torch.cond(flag, lambda a: (a + 1, 3), lambda a: (a - 1, 3), (x.detach(),))
+    return closed, parts, nested, constant, alone, twice, pair, number
 
 
 def inputs():

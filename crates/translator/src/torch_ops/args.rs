@@ -32,35 +32,6 @@ impl<'py> Tx<'py> {
         Ok(out)
     }
 
-    /// Both forms of a call's arguments, where numbers that are no constants decide neither sizes nor dtypes: they are
-    /// inputs of the graph, and metadata follows from what they are in this call.
-    ///
-    /// # Errors
-    /// As [`Tx::node_args`].
-    pub fn node_args_with_numbers(&mut self, args: &Args) -> R<NodeArgs> {
-        let mut out = self.node_args_with_sizes(args)?;
-        let of_kw = args.kw.iter().map(|(_, v)| v);
-        let metas = out.meta_kw.iter_mut().map(|(_, m)| m);
-        for (v, meta) in args
-            .pos
-            .iter()
-            .chain(of_kw)
-            .zip(out.meta_pos.iter_mut().chain(metas))
-        {
-            match v {
-                Var::Int(i) => *meta = MetaArg::Int(i.value),
-                Var::Float(f) => *meta = MetaArg::Float(f.value),
-                Var::Computed(c) => {
-                    if let (MetaArg::SymInt(_), Ok(value)) = (&*meta, c.value.extract(self.py)) {
-                        *meta = MetaArg::Int(value);
-                    }
-                }
-                _ => {}
-            }
-        }
-        Ok(out)
-    }
-
     /// Both forms of a call's arguments, where numbers that are no constants stay that.
     ///
     /// # Errors

@@ -110,6 +110,7 @@ impl<'py> Tx<'py> {
     /// # Errors
     /// As [`Tx::graph_call`].
     pub fn tensor_getitem(&mut self, t: &Var, key: &Var) -> R<Flow> {
+        let key = &(self.rules.arrays.as_index)(self, key)?;
         if let Some(asked) = self.indexes_with.clone() {
             let indices = match key {
                 Var::Tuple(items) => items.items.clone(),
@@ -146,6 +147,7 @@ impl<'py> Tx<'py> {
     /// # Errors
     /// As [`Tx::graph_call`].
     pub fn tensor_setitem(&mut self, t: &Var, key: &Var, value: &Var) -> R<()> {
+        let key = &(self.rules.arrays.as_index)(self, key)?;
         // The place of a number that only the graph knows is a view of the tensor.
         if matches!(key, Var::Int(_)) && self.follows_from_read(key) {
             let number = self.look(value)?;
