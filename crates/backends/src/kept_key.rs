@@ -20,7 +20,7 @@ use crate::names;
 use crate::subgraph::SubGraph;
 
 /// Goes up whenever the manifest or its runtime changes its meaning.
-const FORMAT: u64 = 7;
+const FORMAT: u64 = 8;
 
 /// Why there is no key.
 pub(crate) struct Untold(pub String);

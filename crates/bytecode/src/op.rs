@@ -79,6 +79,18 @@ pub enum CompareOp {
     Ge,
 }
 
+impl CompareOp {
+    /// All of them.
+    pub const ALL: [CompareOp; 6] = [
+        CompareOp::Lt,
+        CompareOp::Le,
+        CompareOp::Eq,
+        CompareOp::Ne,
+        CompareOp::Gt,
+        CompareOp::Ge,
+    ];
+}
+
 /// `!s`, `!r`, `!a` of an f-string.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Conversion {

@@ -9,7 +9,7 @@ use crate::Why;
 use crate::content::Digests;
 
 /// Goes up whenever what is written changes its meaning.
-const FORMAT: u64 = 13;
+const FORMAT: u64 = 14;
 /// How many captures are kept of one code object under one configuration.
 const MOST: u64 = 8;
 

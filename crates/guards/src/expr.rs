@@ -562,6 +562,18 @@ mod tests {
     }
 
     #[test]
+    fn the_larger_of_two_is_a_call() {
+        let twice = IntExpr::binary(IntBinary::Add, &n(), &n()).unwrap();
+        let larger = IntExpr::binary(IntBinary::Max, &twice, &IntExpr::Const(-4)).unwrap();
+        let smaller = IntExpr::binary(IntBinary::Min, &larger, &n()).unwrap();
+        let sum = IntExpr::binary(IntBinary::Multiply, &smaller, &larger).unwrap();
+        let text = "min(max(n + n, -4), n) * max(n + n, -4)";
+        assert_eq!(sum.text(&name), text);
+        assert_eq!(larger.eval(&|_| Some(-7)), Some(-4));
+        assert_eq!(smaller.eval(&|_| Some(5)), Some(5));
+    }
+
+    #[test]
     fn sums_with_numbers_are_merged() {
         let add = |a: &IntExpr, b| IntExpr::binary(IntBinary::Add, a, &IntExpr::Const(b)).unwrap();
         let three = add(&add(&n(), 1), 2);

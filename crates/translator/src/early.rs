@@ -305,6 +305,8 @@ impl Tx<'_> {
                     IntBinary::Add => x.checked_add(y),
                     IntBinary::Subtract => x.checked_sub(y),
                     IntBinary::Multiply => x.checked_mul(y),
+                    IntBinary::Max => Some(x.max(y)),
+                    IntBinary::Min => Some(x.min(y)),
                     _ => None,
                 };
                 // Each of these takes its extremes where both operands do.

@@ -1,4 +1,4 @@
-"""What a comparison of numbers that change says decides later, in another function, or behind a break."""
+"""Comparisons of numbers that change decide later, in another function, or behind a break."""
 
 import torch
 

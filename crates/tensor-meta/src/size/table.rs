@@ -727,6 +727,37 @@ mod tests {
     }
 
     #[test]
+    fn the_larger_of_two_is_at_least_both() {
+        let mut table = SizeTable::default();
+        let (a, b) = (table.symbol(5, Some(2)), table.symbol(7, Some(0)));
+        let larger = table.extreme(true, a, b).unwrap();
+        let SymInt::Expr(expr) = larger else {
+            panic!("a number");
+        };
+        assert_eq!(table.hint(expr), 7);
+        let smaller = table.extreme(false, a, SymInt::Const(4)).unwrap();
+        let decided = |op, x, y| table.decided(op, x, y);
+        assert_eq!(decided(Compare::NotLess, larger, a), Some(true));
+        assert_eq!(decided(Compare::Less, larger, b), Some(false));
+        assert_eq!(
+            decided(Compare::Less, larger, SymInt::Const(2)),
+            Some(false)
+        );
+        assert_eq!(
+            decided(Compare::Less, smaller, SymInt::Const(5)),
+            Some(true)
+        );
+        assert_eq!(decided(Compare::Less, a, smaller), Some(false));
+        assert_eq!(decided(Compare::Equal, larger, b), None);
+        // What is sure needs no symbol.
+        let one = SymInt::Const(1);
+        assert_eq!(table.extreme(true, a, one), Some(a));
+        assert_eq!(table.extreme(false, one, a), Some(one));
+        let unknown = table.unknown(7, None);
+        assert_eq!(table.extreme(true, a, unknown), None);
+    }
+
+    #[test]
     fn one_size_is_at_most_another() {
         let mut table = SizeTable::default();
         let (n, size) = (table.unknown(7, Some(0)), table.symbol(9, Some(2)));

@@ -19,15 +19,6 @@ use crate::stop::R;
 use crate::tx::Tx;
 use variables::constants::const_val;
 
-const COMPARISONS: [CompareOp; 6] = [
-    CompareOp::Lt,
-    CompareOp::Le,
-    CompareOp::Eq,
-    CompareOp::Ne,
-    CompareOp::Gt,
-    CompareOp::Ge,
-];
-
 impl<'py> Tx<'py> {
     /// The truth of a number, text or predicate that is no constant, guarded. `None` where the values are to be looked
     /// at.
@@ -117,7 +108,18 @@ impl<'py> Tx<'py> {
         }
         let name = method(op).trim_matches('_');
         let ask = self.known.operator.bind(self.py).getattr(name)?;
-        self.compute(&ask, args, false)
+        let Some(answer) = self.compute(&ask, args, false)? else {
+            return Ok(None);
+        };
+        // No guard can ask what is drawn: the comparison itself breaks the graph, and not a jump with two ways on.
+        if !self.st.effects.early.is_empty()
+            && let Some(call) = self.call_expr(&answer)?
+            && call.sources().iter().any(|source| self.is_early(*source))
+            && let Some(holds) = self.computed_truth(&answer)?
+        {
+            return Ok(Some(self.bool(holds)));
+        }
+        Ok(Some(answer))
     }
 
     /// What a comparison of two numbers says, or that it does not hold, which is guarded. `None` for other values.
@@ -138,7 +140,7 @@ impl<'py> Tx<'py> {
                 false => None,
             });
         }
-        let op = COMPARISONS
+        let op = CompareOp::ALL
             .into_iter()
             .find(|op| is(method(*op).trim_matches('_')));
         let (Some(op), [a, b]) = (op, &c.args[..]) else {
