@@ -186,3 +186,30 @@ def test_bounds_and_names_of_sizes_refuse_nothing(backend):
         for n, m in zip(SIZES, reversed(SIZES), strict=True)
     ]
     assert graphs_of(lambda x, y: x * 2 + y.sum(), calls, backend) == 1
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_where_one_graph_needs_a_number_of_an_input_it_is_guarded(backend):
+    """As torch.compile has it: a list or a branch by such a number is made for its value."""
+
+    @ferrodyn.compile(backend=backend, fullgraph=True)
+    def fn(x, t, f):
+        parts = [x * i for i in range(t.item())]
+        return (parts, x.sum(dim=t.item() % 2)) if f.item() > 0 else (parts, f.item())
+
+    x = torch.ones(2, 3)
+    for n, number in [(3, 1.0), (2, 1.0), (3, 1.0), (3, -1.0)]:
+        t, f = torch.tensor(n), torch.tensor(number)
+        parts, rest = fn(x, t, f)
+        assert len(parts) == n
+        assert torch.equal(rest, x.sum(dim=n % 2)) if number > 0 else rest == number
+        t.add_(1)
+        assert len(fn(x, t, f)[0]) == n + 1
+
+    @ferrodyn.compile(backend=backend, fullgraph=True)
+    def written(x, t):
+        t.add_(1)
+        return [x] * t.item()
+
+    with pytest.raises(ferrodyn.exc.Unsupported):
+        written(x, torch.tensor(1))

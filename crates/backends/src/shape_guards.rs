@@ -113,6 +113,25 @@ fn whole(node: &Bound<'_, PyAny>) -> PyResult<Option<i64>> {
     Ok(is_small.then_some(value as i64))
 }
 
+/// A positive float that is written as a number, as a fraction, where it is exactly one of small numbers: floats
+/// multiply sizes by it exactly.
+fn small_fraction(node: &Bound<'_, PyAny>) -> PyResult<Option<(i64, i64)>> {
+    const MOST: i64 = 1 << 20;
+    if kind(node)? != "Constant" {
+        return Ok(None);
+    }
+    let value = node.getattr("value")?;
+    let Ok(float) = value.cast_exact::<PyFloat>() else {
+        return Ok(None);
+    };
+    let (mut over, mut under) = (float.value(), 1);
+    while over.fract() != 0.0 && under < MOST {
+        (over, under) = (over * 2.0, under * 2);
+    }
+    let fits = over.fract() == 0.0 && over > 0.0 && over < MOST as f64;
+    Ok(fits.then_some((over as i64, under)))
+}
+
 impl<'py> Reader<'_, 'py> {
     /// A comparison of expressions that have conditions, each of which holds or does not: `a if c else b` is compared
     /// as `c` and `a`, or not `c` and `b`.
@@ -268,7 +287,10 @@ impl<'py> Reader<'_, 'py> {
             }
             "Call" => match self.extreme(node)? {
                 Some(extreme) => Some(extreme),
-                None => self.leaf(node)?.map(ShapeExpr::Leaf),
+                None => match self.rounded_down(node)? {
+                    Some(rounded) => Some(rounded),
+                    None => self.leaf(node)?.map(ShapeExpr::Leaf),
+                },
             },
             "IfExp" => {
                 let test = node.getattr("test")?;
@@ -287,7 +309,7 @@ impl<'py> Reader<'_, 'py> {
         })
     }
 
-    /// `max(a, b)` and `min(a, b)`, by Python's names or torch's.
+    /// `max(a, b, ...)`, `min(a, b, ...)` and `abs(a)`, by Python's names or torch's.
     fn extreme(&self, call: &Bound<'py, PyAny>) -> PyResult<Option<ShapeExpr>> {
         let function = call.getattr("func")?;
         let name: String = match &*kind(&function)? {
@@ -295,23 +317,61 @@ impl<'py> Reader<'_, 'py> {
             "Attribute" => function.getattr("attr")?.extract()?,
             _ => return Ok(None),
         };
-        let (Ok((a, b)), make) = (
-            call.getattr("args")?
-                .cast_into::<PyList>()?
-                .to_tuple()
-                .extract::<(Bound<'_, PyAny>, Bound<'_, PyAny>)>(),
-            match &*name {
-                "max" | "Max" | "sym_max" => ShapeExpr::Max,
-                "min" | "Min" | "sym_min" => ShapeExpr::Min,
-                _ => return Ok(None),
-            },
-        ) else {
-            return Ok(None);
+        let operator = match &*name {
+            "max" | "Max" | "sym_max" => ShapeOperator::Max,
+            "min" | "Min" | "sym_min" => ShapeOperator::Min,
+            "abs" | "Abs" => {
+                let x = self.expr(&call.getattr("args")?.get_item(0)?)?;
+                let both = |x: ShapeExpr| Box::new((x.clone(), ShapeExpr::Negative(Box::new(x))));
+                return Ok(x.map(|x| ShapeExpr::Binary(ShapeOperator::Max, both(x))));
+            }
+            _ => return Ok(None),
         };
-        Ok(match (self.expr(&a)?, self.expr(&b)?) {
-            (Some(a), Some(b)) => Some(make(Box::new((a, b)))),
-            _ => None,
-        })
+        let mut so_far = None;
+        for operand in call.getattr("args")?.cast_into::<PyList>()? {
+            let Some(operand) = self.expr(&operand)? else {
+                return Ok(None);
+            };
+            so_far = Some(match so_far {
+                Some(other) => ShapeExpr::Binary(operator, Box::new((other, operand))),
+                None => operand,
+            });
+        }
+        Ok(so_far)
+    }
+
+    /// `math.floor(0.5 * float(x))` of a number that is a small fraction, and `math.trunc` of such a part of a size.
+    fn rounded_down(&self, call: &Bound<'py, PyAny>) -> PyResult<Option<ShapeExpr>> {
+        let (function, args) = (call.getattr("func")?, call.getattr("args")?);
+        if kind(&function)? != "Attribute" || args.len()? != 1 {
+            return Ok(None);
+        }
+        let name: String = function.getattr("attr")?.extract()?;
+        let product = args.get_item(0)?;
+        if !matches!(&*name, "floor" | "trunc")
+            || kind(&product)? != "BinOp"
+            || kind(&product.getattr("op")?)? != "Mult"
+        {
+            return Ok(None);
+        }
+        let (left, right) = (product.getattr("left")?, product.getattr("right")?);
+        for (number, int) in [(&left, &right), (&right, &left)] {
+            let (Some((over, under)), Some(int)) = (small_fraction(number)?, as_float(int)?) else {
+                continue;
+            };
+            let Some(int) = self.expr(&int)? else {
+                return Ok(None);
+            };
+            let is_size = matches!(int, ShapeExpr::Leaf(ShapeLeaf::Size(..)));
+            if name == "trunc" && !is_size {
+                return Ok(None);
+            }
+            let of =
+                |operator, a, b| ShapeExpr::Binary(operator, Box::new((a, ShapeExpr::Const(b))));
+            let whole = of(ShapeOperator::Multiply, int, over);
+            return Ok(Some(of(ShapeOperator::FloorDivide, whole, under)));
+        }
+        Ok(None)
     }
 
     /// `L['x']`, `L['x'].size()[0]`, `L['x']._base.stride()[1]`, `L['x'].a.storage_offset()`.

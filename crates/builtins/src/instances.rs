@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use pyo3::prelude::*;
 use pyo3::types::{PyInt, PyTuple, PyType};
+use translator::attr::is_heap_type;
 use translator::raw::type_lookup;
 use translator::rules::{Given, value};
 use translator::stop::{R, Stop};
@@ -43,7 +44,7 @@ pub(crate) fn new_instance<'py>(
     if target.is_subclass(k.frozenset.bind(tx.py))? {
         return Err(Stop::unsupported("an instance of a frozenset subclass"));
     }
-    if base.is(&k.object) && !tx.is_plain_layout(target)? {
+    if base.is(&k.object) && !is_plain_layout(tx, target)? {
         // `object.__new__` refuses a class that needs an allocator of its own.
         return Ok(None);
     }
@@ -106,7 +107,7 @@ pub(crate) fn allocate<'py>(
             Some(body) => body,
             None => return Ok(None),
         }
-    } else if tx.is_plain_layout(class)? {
+    } else if is_plain_layout(tx, class)? {
         if class.hasattr("__abstractmethods__")?
             && class.getattr("__abstractmethods__")?.len().unwrap_or(0) > 0
         {
@@ -219,4 +220,37 @@ fn const_type_call<'py>(
         }
         None => Ok(None),
     }
+}
+
+/// Whether instances of a class are laid out like `object` (dict, weakrefs and slots aside).
+fn is_plain_layout<'py>(tx: &Tx<'py>, class: &Bound<'py, PyType>) -> R<bool> {
+    // A C class may have an allocator of its own, heap type or not.
+    let new = type_lookup(class, "__new__");
+    let objects_new = type_lookup(
+        tx.known
+            .object
+            .bind(tx.py)
+            .cast::<PyType>()
+            .map_err(PyErr::from)?,
+        "__new__",
+    );
+    if let (Some(new), Some(objects_new)) = (new, objects_new)
+        && new
+            .bind(tx.py)
+            .get_type()
+            .is(tx.known.builtin_function.bind(tx.py))
+        && !new.is(&objects_new)
+    {
+        return Ok(false);
+    }
+    for c in class.mro().iter() {
+        let t = c.cast::<PyType>().map_err(PyErr::from)?;
+        if !is_heap_type(t)
+            && !t.is(tx.known.object.bind(tx.py))
+            && !translator::tx::qualified_name(t.as_any()).starts_with("typing.")
+        {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }

@@ -3,7 +3,7 @@
 use crate::asked::pure_const;
 use bytecode::op::{BinaryOp, CompareOp, UnaryOp};
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
+use pyo3::types::{PyFloat, PyInt, PyTuple};
 use tensor_meta::Reads;
 use translator::rules::{Given, Rule, RuleList, value};
 use translator::stop::{R, Stop};
@@ -48,6 +48,20 @@ pub(crate) const RULES: RuleList = &[
 
 fn bool_(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     let a = tx.positional(name, args, 0, 1)?;
+    if let [v] = &a[..] {
+        if tx.is_answer(v) {
+            return value(v.clone());
+        }
+        // Text is asked at once: mostly a branch follows.
+        if (tx.as_dynamic(v).is_some() || tx.as_dynamic_float(v).is_some())
+            && !tx.follows_from_read(v)
+        {
+            let truth = tx.known.operator.bind(tx.py).getattr("truth")?;
+            if let Some(answer) = tx.compute(&truth, vec![v.clone()], false)? {
+                return value(answer);
+            }
+        }
+    }
     let t = match a.first() {
         Some(v) if let Some(condition) = (tx.rules.torch.truth_read)(tx, v)? => {
             return value(condition);
@@ -66,6 +80,19 @@ fn builtin(tx: &Tx<'_>, name: &str) -> R<Obj> {
 fn compute(tx: &mut Tx<'_>, name: &str, args: &Args) -> R<Option<Var>> {
     let f = builtin(tx, name)?;
     tx.compute_call(f.bind(tx.py), args)
+}
+
+/// Whether a number is not zero for this call; `None` for anything else.
+fn truth_of_number(tx: &mut Tx<'_>, v: &Var) -> R<Option<bool>> {
+    let v = tx
+        .as_changing(v, Changing::Found)
+        .unwrap_or_else(|| v.clone());
+    Ok(match tx.value_now(&v)? {
+        Some(n) if n.is_exact_instance_of::<PyInt>() || n.is_exact_instance_of::<PyFloat>() => {
+            Some(n.is_truthy()?)
+        }
+        _ => None,
+    })
 }
 
 /// The callable itself, on arguments that are constants.
@@ -279,7 +306,7 @@ fn divmod(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     let a = tx.positional(name, args, 2, 2)?;
     if let [x, y] = &a[..]
         && (tx.changes(x, Changing::Any) || tx.changes(y, Changing::Any))
-        && tx.truth_of_number(y)? == Some(true)
+        && truth_of_number(tx, y)? == Some(true)
     {
         let quotient = tx.binary_sync(BinaryOp::FloorDivide, x, y)?;
         let rest = tx.binary_sync(BinaryOp::Remainder, x, y)?;

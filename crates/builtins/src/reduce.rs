@@ -1,14 +1,19 @@
 //! `sum`, `min`, `max`, `any`, `all`, `sorted`.
 
-use crate::asked::pure_const;
+use std::rc::Rc;
+
 use bytecode::op::{BinaryOp, CompareOp};
 use fx_graph::Arg;
+use guards::{IntBinary, IntCompare, IntExpr};
 use pyo3::prelude::*;
+use pyo3::types::PyFloat;
 use translator::rules::{Given, Rule, RuleList, value};
 use translator::stop::R;
 use translator::tx::{Args, Tx};
-use variables::Var;
+use translator::values::Changing;
+use variables::{IntVar, Var};
 
+use crate::asked::pure_const;
 use crate::numbers::holds;
 
 pub(crate) const RULES: RuleList = &[(
@@ -118,12 +123,17 @@ fn extreme(tx: &mut Tx<'_>, name: &'static str, mut args: Args) -> Given {
         _ => args.pos,
     };
     if key.is_none()
-        && let Some(v) = tx.extreme_of_floats(name, &items)?
+        && let Some(v) = extreme_of_floats(tx, name, &items)?
     {
         return value(v);
     }
     if key.is_none()
         && let Some(v) = extreme_in_graph(tx, name, &items)?
+    {
+        return value(v);
+    }
+    if key.is_none()
+        && let Some(v) = extreme_of_ints(tx, name, &items)?
     {
         return value(v);
     }
@@ -213,6 +223,66 @@ fn extreme_in_graph(tx: &mut Tx<'_>, name: &str, items: &[Var]) -> R<Option<Var>
         Some(Arg::Node(node)) => tx.number_of_node(node, false).map(Some),
         _ => Ok(None),
     }
+}
+
+/// `min` or `max` of ints of which one is no constant: an expression, and nothing is guarded. `None` for other values.
+fn extreme_of_ints(tx: &mut Tx<'_>, name: &str, items: &[Var]) -> R<Option<Var>> {
+    if items.len() < 2 || !items.iter().any(|v| tx.changes(v, Changing::Found)) {
+        return Ok(None);
+    }
+    let (op, is_better) = match name {
+        "min" => (IntBinary::Min, IntCompare::Lt),
+        _ => (IntBinary::Max, IntCompare::Gt),
+    };
+    let mut best: Option<(IntVar, Var)> = None;
+    for v in items {
+        let Some(int) = tx.int_operand(v)?.filter(|_| !tx.follows_from_read(v)) else {
+            return Ok(None);
+        };
+        let Some((so_far, _)) = &best else {
+            best = Some((int, v.clone()));
+            continue;
+        };
+        let is_constant = |i: &IntVar| matches!(i.expr, IntExpr::Const(_));
+        let is_sure = match is_constant(so_far) && is_constant(&int) {
+            true => Some(is_better.holds(&int.value, &so_far.value)),
+            false if int.expr == so_far.expr => Some(false),
+            false => tx.size_compare(is_better, &int, so_far),
+        };
+        best = match is_sure {
+            Some(true) => Some((int, v.clone())),
+            Some(false) => continue,
+            None => {
+                let (Some(expr), Some(value)) = (
+                    IntExpr::binary(op, &so_far.expr, &int.expr),
+                    op.eval(so_far.value, int.value),
+                ) else {
+                    return Ok(None);
+                };
+                let made = IntVar { expr, value };
+                Some((made.clone(), Var::Int(Rc::new(made))))
+            }
+        };
+    }
+    Ok(best.map(|(_, v)| v))
+}
+
+/// `min` or `max` of floats of which one is no constant. `None`: it takes comparisons.
+fn extreme_of_floats(tx: &mut Tx<'_>, name: &str, items: &[Var]) -> R<Option<Var>> {
+    if items.len() < 2 {
+        return Ok(None);
+    }
+    let Some(args) = tx.changing_args(items, Changing::Found)? else {
+        return Ok(None);
+    };
+    for v in &args {
+        let value = tx.value_now(v)?;
+        if !value.is_some_and(|v| v.is_exact_instance_of::<PyFloat>()) {
+            return Ok(None);
+        }
+    }
+    let f = tx.known.builtins.bind(tx.py).getattr(name)?;
+    tx.compute(&f, args, false)
 }
 
 /// `min` or `max` of tensors of one number each, where one graph is asked for: the number that Python would choose.

@@ -77,7 +77,7 @@ pub(crate) fn join<'py>(tx: &mut Tx<'py>, sep: &Bound<'py, PyAny>, items: &Var) 
     }
     let items = tx.iterate(items)?;
     if sep.is_exact_instance_of::<PyString>()
-        && let Some(text) = tx.join_texts(&sep.clone().unbind(), &items)?
+        && let Some(text) = join_texts(tx, &sep.clone().unbind(), &items)?
     {
         return Ok(text);
     }
@@ -214,4 +214,22 @@ fn format_arg(tx: &mut Tx<'_>, fields: &Fields, i: i64) -> R<Var> {
             &format!("Replacement index {i} out of range for positional args tuple"),
         )),
     }
+}
+
+/// `sep.join(items)` of texts of which one is no constant.
+fn join_texts(tx: &mut Tx<'_>, sep: &Obj, items: &[Var]) -> R<Option<Var>> {
+    if !items.iter().any(|v| tx.is_changing_text(v)) {
+        return Ok(None);
+    }
+    let mut parts = Vec::with_capacity(2 * items.len());
+    for v in items {
+        let Some(v) = tx.text_operand(v) else {
+            return Ok(None);
+        };
+        if !parts.is_empty() {
+            parts.push(Var::Const(sep.clone()));
+        }
+        parts.push(v);
+    }
+    tx.build_string(&parts).map(Some)
 }

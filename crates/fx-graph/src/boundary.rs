@@ -100,15 +100,11 @@ pub enum ShapeExpr {
     Leaf(ShapeLeaf),
     /// `-x`
     Negative(Box<ShapeExpr>),
-    /// The larger of two.
-    Max(Box<(ShapeExpr, ShapeExpr)>),
-    /// The smaller of two.
-    Min(Box<(ShapeExpr, ShapeExpr)>),
     /// An operation of two.
     Binary(ShapeOperator, Box<(ShapeExpr, ShapeExpr)>),
 }
 
-/// Python's operators of two ints that shape expressions use.
+/// What shape expressions do with two ints: Python's operators, and the larger or smaller of both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ShapeOperator {
     /// `+`
@@ -123,6 +119,10 @@ pub enum ShapeOperator {
     Remainder,
     /// `**`
     Power,
+    /// `max`
+    Max,
+    /// `min`
+    Min,
 }
 
 /// Python's comparisons of two ints.

@@ -56,6 +56,10 @@ pub enum IntBinary {
     Or,
     /// `^`
     Xor,
+    /// `max(x, y)`
+    Max,
+    /// `min(x, y)`
+    Min,
 }
 
 /// What of a tensor's layout an int is.
@@ -169,10 +173,12 @@ impl IntBinary {
             Self::And => Some(a & b),
             Self::Or => Some(a | b),
             Self::Xor => Some(a ^ b),
+            Self::Max => Some(a.max(b)),
+            Self::Min => Some(a.min(b)),
         }
     }
 
-    /// The function of Python's `operator` module.
+    /// The function of Python's `operator` module, or torch's where that has none.
     pub fn function(self) -> &'static str {
         match self {
             Self::Add => "add",
@@ -186,10 +192,21 @@ impl IntBinary {
             Self::And => "and_",
             Self::Or => "or_",
             Self::Xor => "xor",
+            Self::Max => "sym_max",
+            Self::Min => "sym_min",
         }
     }
 
-    /// As Python writes it.
+    /// The builtin function that it is, where it is no operator.
+    pub fn builtin(self) -> Option<&'static str> {
+        match self {
+            Self::Max => Some("max"),
+            Self::Min => Some("min"),
+            _ => None,
+        }
+    }
+
+    /// As Python writes it between its operands.
     pub fn symbol(self) -> &'static str {
         match self {
             Self::Add => "+",
@@ -203,6 +220,7 @@ impl IntBinary {
             Self::And => "&",
             Self::Or => "|",
             Self::Xor => "^",
+            Self::Max | Self::Min => ",",
         }
     }
 
@@ -340,6 +358,14 @@ impl IntExpr {
                 if inner {
                     out.push(')');
                 }
+            }
+            Self::Binary(op @ (IntBinary::Max | IntBinary::Min), ab) => {
+                out.push_str(op.builtin().unwrap_or_default());
+                out.push('(');
+                ab.0.write(name, false, out);
+                out.push_str(", ");
+                ab.1.write(name, false, out);
+                out.push(')');
             }
             Self::Binary(op, ab) => {
                 if inner {

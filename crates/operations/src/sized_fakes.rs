@@ -127,10 +127,13 @@ impl SizedFakes {
     /// As [`SizedFakes::number`].
     pub fn value<'py>(&self, py: Python<'py>, expr: &IntExpr) -> PyResult<Bound<'py, PyAny>> {
         let operator = |name: &str| py.import("_operator")?.getattr(name);
+        // A symbol of the table is one for torch, too: the larger of two has no tree that could be read.
+        let is_whole = matches!(expr, IntExpr::Binary(op, _) if op.builtin().is_some())
+            && self.sizes.borrow().value(expr).is_some();
         match expr {
             IntExpr::Const(n) => Ok(n.into_pyobject(py)?.into_any()),
             IntExpr::Unary(op, x) => operator(op.function())?.call1((self.value(py, x)?,)),
-            IntExpr::Binary(op, ab) => {
+            IntExpr::Binary(op, ab) if !is_whole => {
                 let (a, b) = (self.value(py, &ab.0)?, self.value(py, &ab.1)?);
                 operator(op.function())?.call1((a, b))
             }

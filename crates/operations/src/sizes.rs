@@ -155,6 +155,18 @@ impl Sizes {
             IntExpr::Const(n) => SymInt::Const(*n),
             IntExpr::Source(_) | IntExpr::Dim(..) => self.symbols.iter().find(|s| s.0 == *expr)?.1,
             IntExpr::Unary(..) => return None,
+            IntExpr::Binary(op @ (IntBinary::Max | IntBinary::Min), ab) => {
+                if let Some((_, known)) = self.symbols.iter().find(|s| s.0 == *expr) {
+                    return Some(*known);
+                }
+                let (a, b) = (self.split(&ab.0)?, self.split(&ab.1)?);
+                let before = self.table.symbols();
+                let made = self.table.extreme(*op == IntBinary::Max, a, b)?;
+                if self.table.symbols() > before {
+                    self.symbols.push((expr.clone(), made));
+                }
+                made
+            }
             IntExpr::Binary(op, ab) => {
                 let a = self.split(&ab.0)?;
                 match (op, &ab.1) {

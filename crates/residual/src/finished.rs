@@ -392,7 +392,7 @@ impl<'a, 'py> Finished<'a, 'py> {
     ///
     /// # Errors
     /// As it has them.
-    pub fn specialize_computed(&mut self, c: &ComputedVar) -> R<Var> {
+    pub fn specialize_computed(&mut self, c: &Rc<ComputedVar>) -> R<Var> {
         self.tx.specialize_computed(c)
     }
 

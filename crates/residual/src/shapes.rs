@@ -249,7 +249,7 @@ fn leaves(guard: &ShapeGuard) -> Vec<ShapeLeaf> {
             ShapeExpr::Const(_) => {}
             ShapeExpr::Leaf(leaf) => out.push(leaf.clone()),
             ShapeExpr::Negative(x) => add(x, out),
-            ShapeExpr::Binary(_, ab) | ShapeExpr::Max(ab) | ShapeExpr::Min(ab) => {
+            ShapeExpr::Binary(_, ab) => {
                 add(&ab.0, out);
                 add(&ab.1, out);
             }
@@ -286,21 +286,6 @@ fn expr(tx: &mut Finished<'_, '_>, inputs: &[CallInput], of: &ShapeExpr) -> R<Op
         ShapeExpr::Negative(x) => {
             expr(tx, inputs, x)?.and_then(|x| IntExpr::unary(IntUnary::Negative, &x))
         }
-        // Which of two it is in this call is guarded, so it is that one.
-        ShapeExpr::Max(ab) | ShapeExpr::Min(ab) => {
-            let (left, right) = (expr(tx, inputs, &ab.0)?, expr(tx, inputs, &ab.1)?);
-            let (a, b) = (value_of(tx, inputs, &ab.0)?, value_of(tx, inputs, &ab.1)?);
-            let (Some(left), Some(right), Some(a), Some(b)) = (left, right, a, b) else {
-                return Ok(None);
-            };
-            let is_max = matches!(of, ShapeExpr::Max(_));
-            let (op, chosen) = match a >= b {
-                true => (IntCompare::Ge, [&right, &left][usize::from(is_max)].clone()),
-                false => (IntCompare::Lt, [&left, &right][usize::from(is_max)].clone()),
-            };
-            tx.guard_relation(IntRelation { op, left, right });
-            Some(chosen)
-        }
         ShapeExpr::Binary(op, ab) => {
             let op = operator(*op);
             let (a, b) = (expr(tx, inputs, &ab.0)?, expr(tx, inputs, &ab.1)?);
@@ -320,6 +305,8 @@ fn operator(op: ShapeOperator) -> IntBinary {
         ShapeOperator::FloorDivide => IntBinary::FloorDivide,
         ShapeOperator::Remainder => IntBinary::Remainder,
         ShapeOperator::Power => IntBinary::Power,
+        ShapeOperator::Max => IntBinary::Max,
+        ShapeOperator::Min => IntBinary::Min,
     }
 }
 
@@ -333,8 +320,6 @@ fn value_of(tx: &Finished<'_, '_>, inputs: &[CallInput], of: &ShapeExpr) -> R<Op
         ShapeExpr::Const(n) => Some(*n),
         ShapeExpr::Leaf(leaf) => Some(value(tx, inputs, leaf)?),
         ShapeExpr::Negative(x) => value_of(tx, inputs, x)?.and_then(i64::checked_neg),
-        ShapeExpr::Max(ab) => both(ab)?.map(|(a, b)| a.max(b)),
-        ShapeExpr::Min(ab) => both(ab)?.map(|(a, b)| a.min(b)),
         ShapeExpr::Binary(op, ab) => both(ab)?.and_then(|(a, b)| operator(*op).eval(a, b)),
     })
 }

@@ -158,9 +158,17 @@ impl<'py> Emitter<'_, 'py> {
                 }));
             }
             IntExpr::Binary(op, ab) => {
+                if let Some(name) = op.builtin() {
+                    let function = self.tx.known().builtins.bind(self.tx.py).getattr(name)?;
+                    self.asm.callee(&function.unbind());
+                }
                 self.int(&ab.0)?;
                 self.int(&ab.1)?;
                 let op = match op {
+                    IntBinary::Max | IntBinary::Min => {
+                        self.asm.call(2);
+                        return Ok(());
+                    }
                     IntBinary::Add => BinaryOp::Add,
                     IntBinary::Subtract => BinaryOp::Subtract,
                     IntBinary::Multiply => BinaryOp::Multiply,

@@ -279,6 +279,15 @@ pub(crate) fn join(tx: &mut Tx<'_>, op: BinaryOp, a: &Var, b: &Var) -> R<Option<
             return Ok(Some(found));
         }
     }
+    let is_answer = |v: &Var| {
+        let is_bool = matches!(v, Var::Const(o) if o.bind(tx.py).is_exact_instance_of::<PyBool>());
+        is_bool || tx.is_answer(v)
+    };
+    let are_answers = is_answer(a) && is_answer(b);
+    if are_answers && (tx.is_answer(a) || tx.is_answer(b)) {
+        let function = tx.known.operator.bind(tx.py).getattr(joining(both))?;
+        return tx.compute(&function, vec![a.clone(), b.clone()], false);
+    }
     if !is_condition(tx, a) || !is_condition(tx, b) {
         return Ok(None);
     }
@@ -303,6 +312,10 @@ pub(crate) fn negated(tx: &mut Tx<'_>, v: &Var) -> R<Option<Var>> {
             (Some(a), Some(b)) => join(tx, op, &a, &b),
             _ => Ok(None),
         };
+    }
+    if tx.is_answer(v) {
+        let not = tx.known.operator.bind(tx.py).getattr("not_")?;
+        return tx.compute(&not, vec![v.clone()], false);
     }
     if let Some(of) = alone(tx, v) {
         return match of {

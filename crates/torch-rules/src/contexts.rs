@@ -12,8 +12,9 @@ use std::sync::Arc;
 
 use fx_graph::Arg;
 use pyo3::prelude::*;
+use pyo3::types::PyType;
 use translator::stop::{R, Stop};
-use translator::torch_ops::contexts::{GRAD_MODE, is_subscript_mode};
+use translator::torch_ops::contexts::{GRAD_MODE, SUBSCRIPTS};
 use translator::tx::{Flow, Tx};
 use variables::contexts::{Cast, Effect, Inference, OpenContext};
 use variables::{Obj, Var};
@@ -40,8 +41,8 @@ pub fn enter_autocast(tx: &mut Tx<'_>, context: &Var) -> R<Flow> {
     let enabled: bool = setting("_enabled")?.extract(py)?;
     let cache: bool = setting("_cache_enabled")?.extract(py)?;
     // What `__exit__` puts back, where plain Python runs it.
-    let now = tx.autocast_now(&device)?;
-    let was_cached = tx.autocast_cache()?;
+    let now = autocast_now(tx, &device)?;
+    let was_cached = autocast_cache(tx)?;
     for (name, v) in [
         ("prev_cache_enabled", tx.bool(was_cached)),
         ("prev", tx.bool(now.0)),
@@ -183,4 +184,42 @@ pub fn leave_context(tx: &mut Tx<'_>, context: &Var) -> R<Flow> {
             "Enter and leave the context in the same compiled function.",
         )),
     }
+}
+
+/// Whether a class is that of the mode that makes subscripts look-ups by tensors.
+pub(crate) fn is_subscript_mode(class: &Bound<'_, PyType>) -> PyResult<bool> {
+    Ok(class.getattr("__module__")?.eq(SUBSCRIPTS)?
+        && class.getattr("__name__")?.eq("TransformGetItemToIndex")?)
+}
+
+/// Whether autocast keeps its casts of parameters.
+///
+/// # Errors
+/// Whatever torch raises.
+pub(crate) fn autocast_cache(tx: &Tx<'_>) -> R<bool> {
+    if let Some(cast) = tx.so_far().casts().next() {
+        return Ok(cast.cache);
+    }
+    let torch = tx.known.torch.bind(tx.py);
+    Ok(torch.call_method0("is_autocast_cache_enabled")?.extract()?)
+}
+
+/// Whether autocast is on for a device type, and the dtype that it casts to.
+///
+/// # Errors
+/// Whatever torch raises for an unknown device.
+pub(crate) fn autocast_now(tx: &Tx<'_>, device: &str) -> R<(bool, Obj)> {
+    let py = tx.py;
+    if let Some(open) = tx.so_far().casts().find(|o| o.device == device) {
+        return Ok((open.enabled, open.dtype.clone()));
+    }
+    let torch = tx.known.torch.bind(py);
+    Ok((
+        torch
+            .call_method1("is_autocast_enabled", (device,))?
+            .extract()?,
+        torch
+            .call_method1("get_autocast_dtype", (device,))?
+            .unbind(),
+    ))
 }

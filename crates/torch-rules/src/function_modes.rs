@@ -370,9 +370,7 @@ fn is_device_mode(mode: &Bound<'_, PyAny>) -> PyResult<bool> {
 /// Where torch lacks the class of devices that are entered.
 pub fn has_program_mode(modes: &[Bound<'_, PyAny>]) -> PyResult<bool> {
     for mode in modes {
-        if !is_device_mode(mode)?
-            && !translator::torch_ops::contexts::is_subscript_mode(&mode.get_type())?
-        {
+        if !is_device_mode(mode)? && !crate::contexts::is_subscript_mode(&mode.get_type())? {
             return Ok(true);
         }
     }

@@ -1,5 +1,6 @@
 //! Questions about torch's state and about tensors that translation answers itself.
 
+use crate::contexts::{autocast_cache, autocast_now};
 use pyo3::prelude::*;
 use torch_abi::names;
 use translator::raw::type_lookup;
@@ -52,7 +53,7 @@ fn on_device(tx: &mut Tx<'_>, device: Option<Obj>) -> R<Option<(bool, Obj)>> {
         return Ok(None);
     };
     match tx.so_far().in_autocast() {
-        true => tx.autocast_now(&device).map(Some),
+        true => autocast_now(tx, &device).map(Some),
         false => Ok(None),
     }
 }
@@ -109,7 +110,7 @@ fn dtype_on(tx: &mut Tx<'_>, device: &str) -> Given {
 }
 
 fn is_autocast_cache_enabled(tx: &mut Tx<'_>, _: &'static str, _: Args) -> Given {
-    value(tx.bool(tx.autocast_cache()?))
+    value(tx.bool(autocast_cache(tx)?))
 }
 
 fn is_any_autocast_enabled(tx: &mut Tx<'_>, _: &'static str, _: Args) -> Given {

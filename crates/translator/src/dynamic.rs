@@ -43,6 +43,10 @@ pub struct DynamicInts {
     pub floats_as_inputs: bool,
     /// one graph is asked for: where it can't be, there is an exception
     pub is_whole: bool,
+    /// numbers that are read from inputs are constants, since one of them is needed
+    pub fixes_inputs: bool,
+    /// whether a number was read that would be one then
+    pub reads_input: bool,
     /// numbers that the graph reads may be sizes, as torch's `capture_scalar_outputs` has it
     pub captures_scalars: bool,
     /// operations whose sizes depend on data are captured, as torch's `capture_dynamic_output_shape_ops` has it

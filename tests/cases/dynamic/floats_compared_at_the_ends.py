@@ -2,7 +2,7 @@
 
 import torch
 
-GRAPHS = 7
+GRAPHS = 5
 REFERENCE_GRAPHS = 8
 
 

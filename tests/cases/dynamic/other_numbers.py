@@ -3,7 +3,7 @@
 import numpy
 import torch
 
-GRAPHS = 8
+GRAPHS = 6
 
 
 class Level(int):

@@ -185,14 +185,17 @@ impl<'py> Compilation<'_, 'py> {
         tx.st.needs_as_is |= has_forward_level;
         let breaks = explain::count_breaks();
         let mut end = tx.run();
-        if tx.ints.has_changing_numpy && !matches!(end, End::Return(_)) {
+        let needs_number = tx.ints.has_changing_numpy || tx.ints.reads_input;
+        if needs_number && !matches!(end, End::Return(_)) {
             let mut other = begin(py, &session.tables, request, &modes)
                 .map_err(|stop| self.undecodable(&stop_text(&stop)))?;
             self.configure(&mut other, session, request, &before, &around)?;
-            other.ints.specialize_numpy = true;
+            other.ints.specialize_numpy = tx.ints.has_changing_numpy;
+            other.ints.fixes_inputs = tx.ints.reads_input;
             let its_end = other.run();
-            // The value of one of NumPy's numbers is needed where the translation stopped.
-            if other.instructions > tx.instructions {
+            // The value of one of the numbers is needed where the translation stopped.
+            let is_whole = matches!(its_end, End::Return(_));
+            if is_whole || other.instructions > tx.instructions {
                 (tx, end) = (other, its_end);
             }
         }

@@ -427,6 +427,17 @@ fn adaptive_max_pool3d(call: &Call<'_>) -> R {
     adaptive_max(call, 3)
 }
 
+/// A positive number as a fraction, where it is exactly one of small numbers: floats multiply sizes by it exactly.
+fn small_fraction(number: f64) -> Option<(i64, i64)> {
+    const MOST: f64 = (1 << 20) as f64;
+    let (mut over, mut under) = (number, 1);
+    while over.fract() != 0.0 && over < MOST && under < 1 << 20 {
+        (over, under) = (over * 2.0, under * 2);
+    }
+    let fits = over.fract() == 0.0 && over > 0.0 && over < MOST;
+    fits.then_some((over as i64, under))
+}
+
 fn interpolate(call: &Call<'_>) -> R {
     let [x, size, scale, mode, align, recompute, antialias] = call.bind([
         "input",
@@ -478,9 +489,9 @@ fn interpolate(call: &Call<'_>) -> R {
                     None => float_or(scale, 1.0)?,
                 };
                 let size = x.shape[d + 2];
-                shape.push(match factor {
-                    0.0..1e6 if factor.fract() == 0.0 => size * factor as i64,
-                    _ => Size::known((size.fix() as f64 * factor).floor() as i64),
+                shape.push(match small_fraction(factor) {
+                    Some((over, under)) => (size * over).div_floor(under),
+                    None => Size::known((size.fix() as f64 * factor).floor() as i64),
                 });
             }
         }

@@ -21,10 +21,8 @@ impl SizeTable {
     /// The range of a sum, by what was relied on as well.
     pub(super) fn range_assuming(&self, poly: &Poly, who: Asks) -> Range {
         let (mut low, mut high) = self.range(poly, who);
-        for assumed in &self.assumed {
-            let Some(assumed) = assumed.rest(who) else {
-                continue;
-            };
+        let assumed = self.assumed.iter().filter_map(|assumed| assumed.rest(who));
+        for assumed in assumed.chain(self.inherent.iter().cloned()) {
             // What is left when something that is not negative is taken away.
             let rest = poly.add(&assumed, -1);
             let least = rest.and_then(|rest| self.range(&rest, who).0);

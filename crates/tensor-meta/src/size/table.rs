@@ -47,6 +47,8 @@ pub struct SizeTable {
     equal: Vec<(Atom, Poly)>,
     /// what the program said is not negative
     pub(super) assumed: Vec<Assumed>,
+    /// what is never negative by what symbols are: the larger of two, less one of them
+    pub(super) inherent: Vec<Poly>,
     /// what facts say of the range of an atom
     pub(super) ranges: Vec<(Atom, Range)>,
     /// whether a rule had an answer that only a size has that is neither 0 nor 1
@@ -124,6 +126,55 @@ impl SizeTable {
         let number = self.symbols.len() as u32;
         self.symbols.push(bounds);
         self.intern(Poly::atom(Atom::Symbol(number)), hint).into()
+    }
+
+    /// The larger of two, or the smaller: one of them where that is the same for all values, else a new symbol. `None` of
+    /// what is not known while tracing.
+    pub fn extreme(&mut self, larger: bool, a: SymInt, b: SymInt) -> Option<SymInt> {
+        let (x, y) = (self.poly(self.size(a)), self.poly(self.size(b)));
+        if self.has_unknown(&x) || self.has_unknown(&y) {
+            return None;
+        }
+        match self.decided(Compare::Less, a, b) {
+            Some(is_less) if is_less == larger => return Some(b),
+            Some(_) => return Some(a),
+            None => {}
+        }
+        // What holds of the symbol holds wherever the table is used: nothing of it is by facts.
+        let facts = std::mem::take(&mut self.ranges);
+        let (least, other) = (
+            self.range(&x, Asks::Program).0,
+            self.range(&y, Asks::Program).0,
+        );
+        self.ranges = facts;
+        let least = match larger {
+            true => least.max(other),
+            false => least.zip(other).map(|(a, b)| a.min(b)),
+        };
+        let (a, b) = (self.size(a).hint, self.size(b).hint);
+        let hint = if larger { a.max(b) } else { a.min(b) };
+        let symbol = self.symbol(hint, least.and_then(|least| i64::try_from(least).ok()));
+        let whole = self.poly(self.size(symbol));
+        for part in [x, y] {
+            let (more, less) = if larger {
+                (&whole, &part)
+            } else {
+                (&part, &whole)
+            };
+            self.inherent.extend(more.add(less, -1));
+        }
+        Some(symbol)
+    }
+
+    fn has_unknown(&self, poly: &Poly) -> bool {
+        let mut atoms = poly.terms.iter().flat_map(|term| &term.atoms);
+        atoms.any(|(atom, _)| match atom {
+            Atom::Symbol(n) => self.symbols[*n as usize].is_unknown,
+            Atom::Quotient(n) => {
+                let (a, b) = &self.quotients[*n as usize];
+                self.has_unknown(a) || self.has_unknown(b)
+            }
+        })
     }
 
     /// Whether an expression is a symbol whose value is not known while tracing.

@@ -1,8 +1,6 @@
 //! Calls of classes, and `super`. Does not live here: what `__new__` of C classes makes (the crate `builtins`).
 
 use super::Constants;
-use crate::attr::is_heap_type;
-use crate::raw::type_lookup;
 use crate::state::OnReturn;
 use crate::stop::{R, Stop};
 use crate::tx::{Args, Flow, Tx};
@@ -118,39 +116,6 @@ impl<'py> Tx<'py> {
             }
         }
         Ok(Flow::Value(instance))
-    }
-
-    /// Whether instances of a class are laid out like `object` (dict, weakrefs and slots aside).
-    pub fn is_plain_layout(&self, class: &Bound<'py, PyType>) -> R<bool> {
-        // A C class may have an allocator of its own, heap type or not.
-        let new = type_lookup(class, "__new__");
-        let objects_new = type_lookup(
-            self.known
-                .object
-                .bind(self.py)
-                .cast::<PyType>()
-                .map_err(PyErr::from)?,
-            "__new__",
-        );
-        if let (Some(new), Some(objects_new)) = (new, objects_new)
-            && new
-                .bind(self.py)
-                .get_type()
-                .is(self.known.builtin_function.bind(self.py))
-            && !new.is(&objects_new)
-        {
-            return Ok(false);
-        }
-        for c in class.mro().iter() {
-            let t = c.cast::<PyType>().map_err(PyErr::from)?;
-            if !is_heap_type(t)
-                && !t.is(self.known.object.bind(self.py))
-                && !crate::tx::qualified_name(t.as_any()).starts_with("typing.")
-            {
-                return Ok(false);
-            }
-        }
-        Ok(true)
     }
 
     /// The arguments as real objects, if all of them are constants.

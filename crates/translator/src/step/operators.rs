@@ -44,7 +44,8 @@ impl Tx<'_> {
         let is_condition = (self.rules.torch.is_condition)(self, v);
         let f = &self.st.frame;
         let next = f.code.body.instrs.get(f.ip + 1).map(|i| &i.op);
-        let is_negated = is_condition && matches!(next, Some(Op::Unary(UnaryOp::Not)));
+        let is_negated =
+            (is_condition || self.is_answer(v)) && matches!(next, Some(Op::Unary(UnaryOp::Not)));
         is_negated || (is_condition || matches!(v, Var::Tensor(_))) && self.jump_follows()
     }
 

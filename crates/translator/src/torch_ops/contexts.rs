@@ -12,7 +12,7 @@ use std::sync::Arc;
 use fx_graph::{Arg, Kwargs, NodeId};
 use operations::contexts::MODULE;
 use pyo3::prelude::*;
-use pyo3::types::{PyInt, PyType};
+use pyo3::types::PyInt;
 use tensor_meta::DType;
 use torch_abi::names;
 use variables::contexts::{Effect, OpenContext};
@@ -25,13 +25,8 @@ use crate::tx::{Args, Flow, Tx};
 /// The module of torch with the functions that enter and leave an inference mode.
 pub const GRAD_MODE: &str = "torch.autograd.grad_mode";
 
-const SUBSCRIPTS: &str = names::TRACE_WRAPPED;
-
-/// Whether a class is that of the mode that makes subscripts look-ups by tensors.
-pub fn is_subscript_mode(class: &Bound<'_, PyType>) -> PyResult<bool> {
-    Ok(class.getattr("__module__")?.eq(SUBSCRIPTS)?
-        && class.getattr("__name__")?.eq("TransformGetItemToIndex")?)
-}
+/// The module of the mode that makes subscripts of a tensor look-ups by tensors.
+pub const SUBSCRIPTS: &str = names::TRACE_WRAPPED;
 
 impl Tx<'_> {
     /// `t[key]` where a mode that was entered here takes it for a look-up by tensors: all parts of the key
@@ -147,18 +142,6 @@ impl Tx<'_> {
         Ok(())
     }
 
-    /// Whether autocast keeps its casts of parameters.
-    ///
-    /// # Errors
-    /// Whatever torch raises.
-    pub fn autocast_cache(&self) -> R<bool> {
-        if let Some(cast) = self.so_far().casts().next() {
-            return Ok(cast.cache);
-        }
-        let torch = self.known.torch.bind(self.py);
-        Ok(torch.call_method0("is_autocast_cache_enabled")?.extract()?)
-    }
-
     /// The node of one of the functions that enter and leave autocast.
     ///
     /// # Errors
@@ -178,25 +161,5 @@ impl Tx<'_> {
         let node = self.log.graph.call_function(target, args, Kwargs::new());
         self.log.graph.set_impure(node, true);
         Ok(node)
-    }
-
-    /// Whether autocast is on for a device type, and the dtype that it casts to.
-    ///
-    /// # Errors
-    /// Whatever torch raises for an unknown device.
-    pub fn autocast_now(&self, device: &str) -> R<(bool, Obj)> {
-        let py = self.py;
-        if let Some(open) = self.so_far().casts().find(|o| o.device == device) {
-            return Ok((open.enabled, open.dtype.clone()));
-        }
-        let torch = self.known.torch.bind(py);
-        Ok((
-            torch
-                .call_method1("is_autocast_enabled", (device,))?
-                .extract()?,
-            torch
-                .call_method1("get_autocast_dtype", (device,))?
-                .unbind(),
-        ))
     }
 }

@@ -198,7 +198,9 @@ impl<'py> Tx<'py> {
         // A node that is added may write to anything; where it does not, what is known stays.
         let mut known = self.st.effects.known_values.clone();
         let writes = self.st.effects.writes;
-        let is_counted = self.st.effects.has_text || !self.st.effects.numbers_read.is_empty();
+        let is_counted = self.st.effects.has_text
+            || !self.st.effects.numbers_read.is_empty()
+            || self.ints.fixes_inputs;
         let asked = !known.is_empty() || is_counted;
         let reads = asked && !may_write(callee, args, &inferred);
         let values = self.so_far().known_result(callee, &node_args, &inferred);

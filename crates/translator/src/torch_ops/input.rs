@@ -368,13 +368,17 @@ impl Tx<'_> {
         Ok(node)
     }
 
-    /// The target of a call of a function of `operator`.
+    /// The target of a call of a function of `operator`, or of torch where that has none of the name.
     ///
     /// # Errors
     /// What looking it up raises.
     pub(super) fn operator_target(&mut self, name: &str) -> R<Arc<FnTarget>> {
-        let function = self.known.operator.bind(self.py).getattr(name)?.unbind();
-        self.target(&function, &format!("operator.{name}"))
+        let (owner, module) = match self.known.operator.bind(self.py).hasattr(name)? {
+            true => (&self.known.operator, "operator"),
+            false => (&self.known.torch, "torch"),
+        };
+        let function = owner.bind(self.py).getattr(name)?.unbind();
+        self.target(&function, &format!("{module}.{name}"))
     }
 
     /// What an expression is in this call, where all that it is computed from is known.

@@ -14,7 +14,7 @@ use fx_graph::{Arg, FnTarget, NodeId, OpKind};
 use guards::{IntBinary, IntExpr, SourceId};
 use pyo3::prelude::*;
 use pyo3::types::PyInt;
-use tensor_meta::{DType, Reads, SymInt};
+use tensor_meta::{DType, DeviceKind, Reads, SymInt};
 use variables::{
     ComputedVar, EarlyCall, EarlyKind, FloatExpr, FloatVar, IntVar, ReadNumber, TensorVar, Var,
 };
@@ -119,6 +119,9 @@ impl Tx<'_> {
         if !is_one || !self.can_read_in_graph(t) {
             return Ok(None);
         }
+        if let Some(known) = self.number_of_input(t)? {
+            return Ok(Some(known));
+        }
         // A graph computes with ints: a flag is one that is not 0.
         let is_flag = meta.dtype == DType::Bool && self.ints.captures_scalars;
         let range = match number_of(meta.dtype) {
@@ -159,6 +162,28 @@ impl Tx<'_> {
             self.st.effects.numbers_read.insert(t.node.0, known);
         }
         Ok(read)
+    }
+
+    /// The number of an input that nothing has written to, guarded, where that is asked for.
+    fn number_of_input(&mut self, t: &TensorVar) -> R<Option<Var>> {
+        let meta = self.st.effects.meta(t);
+        let is_number = number_of(meta.dtype).is_some() || meta.dtype == DType::Bool;
+        let is_at_hand = is_number && meta.device.kind == DeviceKind::Cpu;
+        let Some(input) = t.input.as_ref().filter(|_| is_at_hand) else {
+            return Ok(None);
+        };
+        self.ints.reads_input |= self.ints.is_whole;
+        if !self.ints.fixes_inputs || self.st.effects.writes > 0 {
+            return Ok(None);
+        }
+        let (function, source) = (self.known.tensor.getattr(self.py, "item")?, input.source);
+        let number = function.bind(self.py).call1((&input.obj,))?;
+        // What is no number is not equal to itself.
+        if !number.eq(&number)? {
+            return Ok(None);
+        }
+        self.guard_call(&function, Some(source), &[], &number)?;
+        Ok(Some(Var::Const(number.unbind())))
     }
 
     fn read_call(&self, read: ReadNumber) -> R<EarlyCall> {

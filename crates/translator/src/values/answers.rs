@@ -2,19 +2,31 @@
 //!
 //! Invariant: only C functions of exact numbers and texts are asked, so a guard runs no user code.
 
+use std::rc::Rc;
 use std::sync::Arc;
 
-use bytecode::op::CompareOp;
+use bytecode::op::{BinaryOp, CompareOp};
 use guards::{CallExpr, GuardKind, IntExpr};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyCFunction, PyFloat, PyInt, PyType};
-use variables::{FloatExpr, Var};
+use tensor_meta::DType;
+use variables::{ComputedVar, FloatExpr, Var};
 
 use super::compare::method;
 use super::computed::Changing;
+use super::symbolic::int_compare_of;
 use crate::stop::R;
 use crate::tx::Tx;
 use variables::constants::const_val;
+
+const COMPARISONS: [CompareOp; 6] = [
+    CompareOp::Lt,
+    CompareOp::Le,
+    CompareOp::Eq,
+    CompareOp::Ne,
+    CompareOp::Gt,
+    CompareOp::Ge,
+];
 
 impl<'py> Tx<'py> {
     /// The truth of a number, text or predicate that is no constant, guarded. `None` where the values are to be looked
@@ -33,26 +45,71 @@ impl<'py> Tx<'py> {
         else {
             return Ok(None);
         };
-        if let (Var::Computed(_), Ok(truth)) = (v, value.cast_exact::<PyBool>()) {
+        if let (Var::Computed(c), Ok(truth)) = (v, value.cast_exact::<PyBool>()) {
+            if let Some(holds) = self.guard_comparison(c)? {
+                return Ok(Some(holds));
+            }
             let truth = truth.is_true();
             return Ok(self.guard_answer(v, &value)?.then_some(truth));
         }
         let ask = self.known.operator.bind(self.py).getattr("truth")?;
-        self.guarded_answer(&ask, std::slice::from_ref(v))
+        match self.compute(&ask, vec![v.clone()], true)? {
+            Some(answer @ Var::Computed(_)) => self.computed_truth(&answer),
+            _ => Ok(None),
+        }
     }
 
-    /// `a op b` of numbers of which one is no constant; the answer is guarded. `None`: it takes the values.
+    /// Whether a value is what a function says of numbers or texts that change, of which nothing is guarded yet.
+    pub fn is_answer(&self, v: &Var) -> bool {
+        let Var::Computed(c) = v else { return false };
+        let is_bool = c.value.bind(self.py).is_exact_instance_of::<PyBool>();
+        is_bool && !c.is_first && !self.follows_from_read(v)
+    }
+
+    /// An operand: an answer that is no constant counts as a number beside a plain tensor of numbers.
+    pub(super) fn counted(&mut self, op: BinaryOp, v: &Var, beside: &Var) -> R<Var> {
+        if self.is_answer(v)
+            && matches!(op, BinaryOp::Add | BinaryOp::Multiply)
+            && let Var::Tensor(t) = self.look(beside)?
+            && self.st.effects.meta(&t).dtype != DType::Bool
+            && t.class.is(&self.known.tensor)
+            && !self.has_modes()
+        {
+            let int = self.py.get_type::<PyInt>().into_any();
+            let counted = self.compute(&int, vec![v.clone()], false)?;
+            return Ok(counted.unwrap_or_else(|| v.clone()));
+        }
+        Ok(v.clone())
+    }
+
+    /// `a op b` of numbers of which one is no constant: what somebody asks of it is guarded. `None` for other values.
     ///
     /// # Errors
     /// Those of looking at the operands.
-    pub(crate) fn compare_computed(&mut self, op: CompareOp, a: &Var, b: &Var) -> R<Option<bool>> {
-        let Some(args) = self.changing_args(&[a.clone(), b.clone()], Changing::Found)? else {
+    pub(crate) fn compare_changing(&mut self, op: CompareOp, a: &Var, b: &Var) -> R<Option<Var>> {
+        if let Some(condition) = self.compare_read(op, a, b)? {
+            return Ok(Some(condition));
+        }
+        if self.follows_from_read(a) || self.follows_from_read(b) {
             return Ok(None);
+        }
+        let args = if let Some((x, y)) = self.int_operands(a, b)? {
+            let compare = int_compare_of(op);
+            let same = (x.expr == y.expr).then(|| compare.holds(&0, &0));
+            if let Some(sure) = same.or_else(|| self.size_compare(compare, &x, &y)) {
+                return Ok(Some(self.bool(sure)));
+            }
+            vec![Var::Int(Rc::new(x)), Var::Int(Rc::new(y))]
+        } else {
+            match self.changing_args(&[a.clone(), b.clone()], Changing::Found)? {
+                Some(args) => args,
+                None => return Ok(None),
+            }
         };
         for v in &args {
             let value = self.value_now(v)?;
             let is_number = |v: &Bound<'py, PyAny>| {
-                v.is_exact_instance_of::<PyFloat>() || v.is_exact_instance_of::<PyInt>()
+                v.is_exact_instance_of::<PyFloat>() || v.is_instance_of::<PyInt>()
             };
             if !value.as_ref().is_some_and(is_number) {
                 return Ok(None);
@@ -60,14 +117,36 @@ impl<'py> Tx<'py> {
         }
         let name = method(op).trim_matches('_');
         let ask = self.known.operator.bind(self.py).getattr(name)?;
-        self.guarded_answer(&ask, &args)
+        self.compute(&ask, args, false)
     }
 
-    /// What a C function gives, which is a `bool` and guarded.
-    fn guarded_answer(&mut self, ask: &Bound<'py, PyAny>, args: &[Var]) -> R<Option<bool>> {
-        match self.compute(ask, args.to_vec(), true)? {
-            Some(answer @ Var::Computed(_)) => self.computed_truth(&answer),
-            _ => Ok(None),
+    /// What a comparison of two numbers says, or that it does not hold, which is guarded. `None` for other values.
+    fn guard_comparison(&mut self, c: &Rc<ComputedVar>) -> R<Option<bool>> {
+        let operator = self.known.operator.bind(self.py);
+        let is = |name: &str| {
+            let function = operator.getattr(name);
+            function.is_ok_and(|function| function.is(&c.function))
+        };
+        if let [v] = &c.args[..] {
+            let not = is("not_");
+            // What is computed otherwise is asked by this very function.
+            let is_asked = self.is_answer(v)
+                || matches!(v, Var::Int(_))
+                || matches!(v, Var::Float(f) if matches!(f.expr, FloatExpr::Source(_)));
+            return Ok(match is_asked && (not || is("truth")) {
+                true => Some(self.truth(v)? != not),
+                false => None,
+            });
+        }
+        let op = COMPARISONS
+            .into_iter()
+            .find(|op| is(method(*op).trim_matches('_')));
+        let (Some(op), [a, b]) = (op, &c.args[..]) else {
+            return Ok(None);
+        };
+        match self.int_compare(op, a, b)? {
+            Some(holds) => Ok(Some(holds)),
+            None => self.float_compare(op, a, b),
         }
     }
 
@@ -155,7 +234,13 @@ impl<'py> Tx<'py> {
             }
             IntExpr::Binary(op, ab) => {
                 let args = vec![self.int_calls(&ab.0)?, self.int_calls(&ab.1)?];
-                self.operator_call(op.function(), args)?
+                match op.builtin() {
+                    Some(name) => {
+                        let function = self.known.builtins.bind(self.py).getattr(name)?;
+                        self.called(&function, args)
+                    }
+                    None => self.operator_call(op.function(), args)?,
+                }
             }
         })
     }

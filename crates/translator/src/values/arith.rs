@@ -84,13 +84,14 @@ impl Tx<'_> {
         if let Some(v) = self.compute_first(op, a, b)? {
             return Ok(Flow::Value(v));
         }
-        let (a, b) = &self.settled_operands(a, b)?;
-        let computed = |v: &Var| matches!(v, Var::Computed(_));
-        if (computed(a) || computed(b))
-            && let Some(v) = self.compute_binary(op, a, b)?
-        {
-            return Ok(Flow::Value(v));
+        let (mut a, mut b) = self.settled_operands(a, b)?;
+        if matches!(a, Var::Computed(_)) || matches!(b, Var::Computed(_)) {
+            if let Some(v) = self.compute_binary(op, &a, &b)? {
+                return Ok(Flow::Value(v));
+            }
+            (a, b) = (self.counted(op, &a, &b)?, self.counted(op, &b, &a)?);
         }
+        let (a, b) = (&a, &b);
         for (condition, other) in [(a, b), (b, a)] {
             if (self.rules.torch.is_condition)(self, condition)
                 && matches!(self.look(other)?, Var::Tensor(_))

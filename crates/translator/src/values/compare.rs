@@ -92,9 +92,9 @@ impl Tx<'_> {
         }
         let computed = |v: &Var| matches!(v, Var::Computed(_));
         if (computed(a) || computed(b))
-            && let Some(holds) = self.compare_computed(op, a, b)?
+            && let Some(answer) = self.compare_changing(op, a, b)?
         {
-            return Ok(Flow::Value(self.bool(holds)));
+            return Ok(Flow::Value(answer));
         }
         if let Some(flow) = self.beside_tensor(a, b, |tx, a, b| tx.tensor_compare(op, a, b))? {
             return Ok(flow);
@@ -104,20 +104,11 @@ impl Tx<'_> {
             Err(operands) => operands,
         };
         if a.is_dynamic_number() || b.is_dynamic_number() {
-            if let Some(condition) = self.compare_read(op, &a, &b)? {
-                return Ok(Flow::Value(condition));
-            }
-            if let Some(holds) = self.int_compare(op, &a, &b)? {
-                return Ok(Flow::Value(self.bool(holds)));
+            if let Some(answer) = self.compare_changing(op, &a, &b)? {
+                return Ok(Flow::Value(answer));
             }
             if matches!(a, Var::Tensor(_)) || matches!(b, Var::Tensor(_)) {
                 return self.tensor_compare(op, &a, &b);
-            }
-            if let Some(holds) = self.float_compare(op, &a, &b)? {
-                return Ok(Flow::Value(self.bool(holds)));
-            }
-            if let Some(holds) = self.compare_computed(op, &a, &b)? {
-                return Ok(Flow::Value(self.bool(holds)));
             }
             let (a, b) = (self.realize(&a)?, self.realize(&b)?);
             return self.compare(op, &a, &b);

@@ -82,7 +82,10 @@ impl<'py> Tx<'py> {
     }
 
     /// What a value is for this call; `None` for what is neither a constant nor changes.
-    pub(crate) fn value_now(&self, v: &Var) -> R<Option<Bound<'py, PyAny>>> {
+    ///
+    /// # Errors
+    /// None are expected.
+    pub fn value_now(&self, v: &Var) -> R<Option<Bound<'py, PyAny>>> {
         let py = self.py;
         Ok(match v {
             Var::Const(o) => Some(o.bind(py).clone()),
@@ -123,7 +126,7 @@ impl<'py> Tx<'py> {
     ///
     /// # Errors
     /// Those of realizing the others.
-    pub(crate) fn changing_args(&mut self, args: &[Var], which: Changing) -> R<Option<Vec<Var>>> {
+    pub fn changing_args(&mut self, args: &[Var], which: Changing) -> R<Option<Vec<Var>>> {
         if !args.iter().any(|v| self.changes(v, which)) {
             return Ok(None);
         }
@@ -248,11 +251,15 @@ impl<'py> Tx<'py> {
         }))
     }
 
-    /// The value of what is computed, as a constant: what it is computed from is guarded.
+    /// The value of what is computed, as a constant: what it is computed from is guarded, or the answer that it is.
     ///
     /// # Errors
     /// Those of realizing that.
-    pub fn specialize_computed(&mut self, c: &ComputedVar) -> R<Var> {
+    pub fn specialize_computed(&mut self, c: &Rc<ComputedVar>) -> R<Var> {
+        let answer = Var::Computed(c.clone());
+        if self.is_answer(&answer) && self.computed_truth(&answer)?.is_some() {
+            return Ok(Var::Const(c.value.clone()));
+        }
         for arg in &c.args {
             self.specialize_parts(arg)?;
         }
@@ -328,7 +335,7 @@ impl<'py> Tx<'py> {
     }
 
     /// A value as a piece of a text, where it is an exact `str`.
-    fn text_operand(&mut self, v: &Var) -> Option<Var> {
+    pub fn text_operand(&mut self, v: &Var) -> Option<Var> {
         let is_const = matches!(v, Var::Const(o)
             if o.bind(self.py).is_exact_instance_of::<PyString>());
         if is_const || matches!(v, Var::Text(_)) {
@@ -336,27 +343,6 @@ impl<'py> Tx<'py> {
         }
         let is_text = self.is_changing_text(v);
         self.as_changing(v, Changing::Found).filter(|_| is_text)
-    }
-
-    /// `sep.join(items)` of texts of which one is no constant.
-    ///
-    /// # Errors
-    /// Those of realizing items.
-    pub fn join_texts(&mut self, sep: &Obj, items: &[Var]) -> R<Option<Var>> {
-        if !items.iter().any(|v| self.is_changing_text(v)) {
-            return Ok(None);
-        }
-        let mut parts = Vec::with_capacity(2 * items.len());
-        for v in items {
-            let Some(v) = self.text_operand(v) else {
-                return Ok(None);
-            };
-            if !parts.is_empty() {
-                parts.push(Var::Const(sep.clone()));
-            }
-            parts.push(v);
-        }
-        self.build_string(&parts).map(Some)
     }
 
     /// `a op b` of numbers of which one is no constant, and that are no expressions together. `None`: it takes the
@@ -455,8 +441,11 @@ impl<'py> Tx<'py> {
         let (Some(x), Some(y)) = (self.value_now(&args[0])?, self.value_now(&args[1])?) else {
             return Ok(None);
         };
+        let counts = matches!(op, BinaryOp::Add | BinaryOp::Subtract | BinaryOp::Multiply);
         let is_number = |v: &Bound<'py, PyAny>| {
-            v.is_exact_instance_of::<PyFloat>() || v.is_exact_instance_of::<PyInt>()
+            v.is_exact_instance_of::<PyFloat>()
+                || v.is_exact_instance_of::<PyInt>()
+                || v.is_exact_instance_of::<PyBool>() && counts
         };
         if !is_number(&x) || !is_number(&y) || too_large(self.py, op, &x.unbind(), &y.unbind()) {
             return Ok(None);
@@ -473,43 +462,6 @@ impl<'py> Tx<'py> {
             return Ok(None);
         }
         self.compute(&f, args, true)
-    }
-
-    /// `min` or `max` of floats of which one is no constant. `None`: it takes comparisons.
-    ///
-    /// # Errors
-    /// Those of looking at the items.
-    pub fn extreme_of_floats(&mut self, name: &str, items: &[Var]) -> R<Option<Var>> {
-        if items.len() < 2 {
-            return Ok(None);
-        }
-        let Some(args) = self.changing_args(items, Changing::Found)? else {
-            return Ok(None);
-        };
-        for v in &args {
-            let value = self.value_now(v)?;
-            if !value.is_some_and(|v| v.is_exact_instance_of::<PyFloat>()) {
-                return Ok(None);
-            }
-        }
-        let f = self.known.builtins.bind(self.py).getattr(name)?;
-        self.compute(&f, args, false)
-    }
-
-    /// Whether a number is not zero for this call; `None` for anything else.
-    ///
-    /// # Errors
-    /// None are expected.
-    pub fn truth_of_number(&mut self, v: &Var) -> R<Option<bool>> {
-        let v = self
-            .as_changing(v, Changing::Found)
-            .unwrap_or_else(|| v.clone());
-        Ok(match self.value_now(&v)? {
-            Some(n) if n.is_exact_instance_of::<PyInt>() || n.is_exact_instance_of::<PyFloat>() => {
-                Some(n.is_truthy()?)
-            }
-            _ => None,
-        })
     }
 
     /// `len` of a text that is no constant.
