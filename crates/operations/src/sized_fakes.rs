@@ -2,7 +2,7 @@
 //!
 //! What torch decides by such symbols is known afterwards ([`SizedFakes::facts`]).
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 
 use guards::{IntExpr, SourceId};
 use pyo3::exceptions::PyValueError;
@@ -24,8 +24,8 @@ pub struct SizedFakes {
     signs: RefCell<Vec<Fact>>,
     /// sources for numbers that the graph gives: which of the leaves there are such numbers already
     unknown: Unknown,
-    /// how many of the new ones are in use
-    made: Cell<usize>,
+    /// the most that each of the new ones in use is, where that is known
+    made: RefCell<Vec<Option<i64>>>,
     /// stands for the sizes of rows that differ in length; nothing is decided by it
     ragged: SourceId,
     /// floats that are no constants are numbers of which torch knows nothing
@@ -57,7 +57,7 @@ impl SizedFakes {
             sizes: RefCell::default(),
             signs: RefCell::default(),
             unknown: Unknown::default(),
-            made: Cell::new(0),
+            made: RefCell::default(),
             ragged,
             takes_floats: false,
         }
@@ -110,9 +110,11 @@ impl SizedFakes {
         self.sizes.take()
     }
 
-    /// The numbers among the new ones that are in use.
-    pub fn new_numbers(&self) -> &[SourceId] {
-        &self.unknown.new[..self.made.get()]
+    /// The numbers among the new ones that are in use, and the most that each is, where that is known.
+    pub fn new_numbers(&self) -> Vec<(SourceId, Option<i64>)> {
+        let made = self.made.borrow();
+        let new = self.unknown.new.iter().copied();
+        new.zip(made.iter().copied()).collect()
     }
 
     /// The numbers that stand for the leaves for torch.
@@ -169,10 +171,14 @@ impl SizedFakes {
                 let leaf = IntExpr::Source(self.ragged);
                 Ok(self.sizes.borrow_mut().unknown(&leaf, HINTS, Some(0)))
             }
-            GivenSize::New => {
-                let made = self.made.get();
-                let source = *self.unknown.new.get(made).ok_or_else(not_understood)?;
-                self.made.set(made + 1);
+            GivenSize::New(most) => {
+                let mut made = self.made.borrow_mut();
+                let source = *self
+                    .unknown
+                    .new
+                    .get(made.len())
+                    .ok_or_else(not_understood)?;
+                made.push(most);
                 let leaf = IntExpr::Source(source);
                 let number = n.clone().unbind();
                 self.leaves.borrow_mut().push((leaf.clone(), number));

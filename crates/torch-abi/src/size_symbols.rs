@@ -117,8 +117,8 @@ pub struct SizeFacts {
 pub enum GivenSize {
     /// an expression over symbols
     Known(SizeTree),
-    /// what depends on data and is no such expression: now the last symbol
-    New,
+    /// what depends on data and is no such expression: now the last symbol; the most that it is, where torch knows that
+    New(Option<i64>),
     /// of rows that differ in length: no number at all
     Ragged,
 }
@@ -281,11 +281,16 @@ impl SizeSymbols {
             let unbacked = unbacked.call_method1("is_unbacked_symint", (symbol?,))?;
             depends_on_data |= unbacked.is_truthy()?;
         }
-        if depends_on_data {
-            self.given.get_or_insert(self.symbols.len());
-            self.symbols.push(expr.unbind());
+        if !depends_on_data {
+            return Ok(None);
         }
-        Ok(depends_on_data.then_some(GivenSize::New))
+        let bounds = self.env.bind(py).call_method1("bound_sympy", (&expr,))?;
+        let most = bounds.getattr("upper")?;
+        let most = py.get_type::<PyInt>().call1((most,));
+        let most = most.and_then(|most| most.extract()).ok();
+        self.given.get_or_insert(self.symbols.len());
+        self.symbols.push(expr.unbind());
+        Ok(Some(GivenSize::New(most)))
     }
 
     fn read(&self, tree: &Bound<'_, PyAny>) -> PyResult<Option<SizeTree>> {

@@ -11,7 +11,7 @@
 
 use std::rc::Rc;
 
-use guards::{GuardKind, IntBinary, IntExpr, IntUnary, Source, SourceId};
+use guards::{GuardKind, IntBinary, IntCompare, IntExpr, IntUnary, Source, SourceId};
 use pyo3::prelude::*;
 use pyo3::types::PyFloat;
 use variables::{Body, EarlyCall, EarlyKind, FloatVar, IntVar, ObjId, ReadNumber, Var};
@@ -266,6 +266,17 @@ impl Tx<'_> {
         let fits = |n: i128| i64::try_from(n).is_ok();
         self.drawn_range(expr)
             .is_some_and(|(low, high)| fits(low) && fits(high))
+    }
+
+    /// What a comparison of expressions over numbers that are drawn says, where it says the same whatever they are.
+    pub(crate) fn drawn_compare(&self, op: IntCompare, a: &IntExpr, b: &IntExpr) -> Option<bool> {
+        let (a, b) = (self.drawn_range(a)?, self.drawn_range(b)?);
+        let is_apart = a.1 < b.0 || b.1 < a.0;
+        let holds = op.holds(&a.0, &b.1);
+        match op {
+            IntCompare::Eq | IntCompare::Ne => is_apart.then_some(op == IntCompare::Ne),
+            _ => (holds == op.holds(&a.1, &b.0)).then_some(holds),
+        }
     }
 
     /// Between what numbers an expression over numbers that are drawn is.

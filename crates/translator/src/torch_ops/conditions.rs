@@ -33,7 +33,8 @@ impl Tx<'_> {
             return (self.rules.torch.compare_read)(self, compare, a, b);
         };
         let same = (x.expr == y.expr).then(|| compare.holds(&0, &0));
-        if let Some(sure) = same.or_else(|| self.size_compare(compare, &x, &y)) {
+        let sure = same.or_else(|| self.drawn_compare(compare, &x.expr, &y.expr));
+        if let Some(sure) = sure.or_else(|| self.size_compare(compare, &x, &y)) {
             return Ok(Some(self.bool(sure)));
         }
         let holds = self.bool(compare.holds(&x.value, &y.value));

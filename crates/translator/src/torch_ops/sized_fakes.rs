@@ -141,8 +141,8 @@ impl<'py> Tx<'py> {
                 return Ok(None);
             }
         }
-        for source in sized.new_numbers() {
-            self.add_unknown_size(*source)?;
+        for (source, most) in sized.new_numbers() {
+            self.add_unknown_size(source, most)?;
         }
         for fact in decided {
             self.guard_fact(fact);
@@ -227,11 +227,11 @@ impl<'py> Tx<'py> {
     }
 
     /// A size that the next node gives, which is not there yet.
-    fn add_unknown_size(&mut self, source: SourceId) -> R<()> {
+    fn add_unknown_size(&mut self, source: SourceId, most: Option<i64>) -> R<()> {
         let read = ReadNumber {
             node: NOT_YET,
             tensor: None,
-            range: Some((0, MOST_ELEMENTS)),
+            range: Some((0, most.unwrap_or(MOST_ELEMENTS).min(MOST_ELEMENTS))),
             is_python: false,
         };
         let call = EarlyCall {
