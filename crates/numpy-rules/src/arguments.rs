@@ -40,11 +40,13 @@ impl<'py> Asked<'py> {
             has_number: false,
         };
         let mut pos = Vec::with_capacity(args.pos.len());
+        let mut holds_number = false;
         for v in &args.pos {
-            let number = match made.keeps_numbers {
-                true => None,
-                false => real_number(tx, what, v)?,
+            let number = match (made.keeps_numbers, tx.look(v)?) {
+                (false, _) | (true, Var::Float(_)) => real_number(tx, what, v)?,
+                _ => None,
             };
+            holds_number |= number.is_some();
             match number.map_or_else(|| made.of(tx, v), |n| Ok(Some(n)))? {
                 Some(real) => pos.push(real),
                 None => return Ok(None),
@@ -60,7 +62,7 @@ impl<'py> Asked<'py> {
         let stands = made.stands;
         Ok(Some(Asked {
             changes: made.has_number || stands.iter().any(|stand| stand.changes(tx)),
-            has_number: made.has_number,
+            has_number: made.has_number || holds_number,
             stands,
             pos: PyTuple::new(py, pos)?,
             kw,

@@ -47,6 +47,9 @@ pub(crate) fn call_function(tx: &mut Tx<'_>, callable: &Obj, args: &Args) -> Giv
         return Ok(None);
     }
     let real = callable.bind(py).clone();
+    if let Some(flow) = crate::random::draw(tx, &real, args)? {
+        return Ok(Some(flow));
+    }
     let numpy = Numpy::get(py)?;
     let class = real.get_type();
     let is_function = numpy.of_functions.iter().any(|of| class.is(of));

@@ -7,6 +7,24 @@ use variables::{EarlyArg, EarlyCall, EarlyKind};
 
 use crate::emitter::Emitter;
 
+/// The states of NumPy's generators: old ones keep a second normal number as well.
+const STATES: &std::ffi::CStr = c"
+def getstate(generator):
+    if hasattr(generator, 'get_state'):
+        return generator.get_state(legacy=False)
+    return generator.bit_generator.state
+
+def setstate(generator, state):
+    if hasattr(generator, 'set_state'):
+        generator.set_state(state)
+    else:
+        generator.bit_generator.state = state
+";
+
+variables::own_module! {
+    static MODULE = (STATES, c"<ferrodyn generators>", c"ferrodyn_generators");
+}
+
 impl Emitter<'_, '_> {
     /// Gives the result of each call a local.
     pub(crate) fn name_early_values(&mut self) {
@@ -26,7 +44,7 @@ impl Emitter<'_, '_> {
             if !is_draw(call) || calls.iter().take(i).any(|c| same_generator(c, call)) {
                 continue;
             }
-            self.state_method("getstate")?;
+            self.state_method(call, "getstate")?;
             self.generator_of(call)?;
             self.asm.call(1);
             let local = self.asm.tmp("___random_state");
@@ -77,7 +95,7 @@ impl Emitter<'_, '_> {
         // Two draws may be from one generator without that being known: the first state comes last.
         for (i, local) in self.generator_states.clone().into_iter().rev() {
             let call = self.tx.state().effects.early[i].clone();
-            self.state_method("setstate")?;
+            self.state_method(&call, "setstate")?;
             self.generator_of(&call)?;
             self.asm.load_fast(local);
             self.asm.call(2);
@@ -87,7 +105,12 @@ impl Emitter<'_, '_> {
     }
 
     /// Pushes a method in C: those in Python keep the second number of `gauss` as well, which no draw touches.
-    fn state_method(&mut self, name: &str) -> R<()> {
+    fn state_method(&mut self, call: &EarlyCall, name: &str) -> R<()> {
+        if call.kind == EarlyKind::DrawOfNumpy {
+            let function = MODULE.get(self.tx.py)?.getattr(name)?;
+            self.asm.callee(&function.unbind());
+            return Ok(());
+        }
         let class = self.tx.py.import("_random")?.getattr("Random")?;
         self.asm.callee(&class.getattr(name)?.unbind());
         Ok(())
@@ -114,7 +137,7 @@ impl Emitter<'_, '_> {
 }
 
 fn is_draw(call: &EarlyCall) -> bool {
-    matches!(call.kind, EarlyKind::Draw(_))
+    matches!(call.kind, EarlyKind::Draw(_) | EarlyKind::DrawOfNumpy)
 }
 
 /// Whether two draws are known to be from one generator.

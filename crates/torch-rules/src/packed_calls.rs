@@ -28,9 +28,15 @@ def named_tensors(module):
     yield from module.named_parameters(remove_duplicate=False)
     yield from module.named_buffers(remove_duplicate=False)
 
+def mode_of(part):
+    hooks = part._forward_hooks, part._forward_pre_hooks, part._backward_hooks, part._backward_pre_hooks
+    return part.training, *[len(of_part) for of_part in hooks]
+
 def state_of(module):
     parts = list(module.modules())
-    return list(named_tensors(module)), parts, [part.training for part in parts]
+    # A backend traces the module as it is now.
+    modes = [value for part in parts for value in mode_of(part)]
+    return list(named_tensors(module)), parts, modes
 
 def node_of(cls):
     node = _pytree.SUPPORTED_NODES.get(cls)

@@ -690,6 +690,7 @@ impl Tx<'_> {
                         || &*m == "functools"
                         || &*m == "operator"
                         || &*m == "numpy" && is_numpy_function(&ty)
+                        || m.starts_with("_cython_") && is_cython_function(&ty)
                         || &*m == "ferrodyn._core")
                         && !ty.is(k.partial.bind(py))
                 })
@@ -701,6 +702,11 @@ impl Tx<'_> {
 fn is_numpy_function(ty: &Bound<'_, PyType>) -> bool {
     ty.name()
         .is_ok_and(|n| n == "ufunc" || n == "_ArrayFunctionDispatcher")
+}
+
+/// Whether a class is that of the functions of a module that Cython has compiled.
+fn is_cython_function(ty: &Bound<'_, PyType>) -> bool {
+    ty.name().is_ok_and(|n| n == "cython_function_or_method")
 }
 
 /// Whether an object's class is what `collections.namedtuple`, `typing.NamedTuple` or a C struct

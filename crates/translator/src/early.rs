@@ -291,7 +291,7 @@ impl Tx<'_> {
                 let range = match call.kind {
                     EarlyKind::Draw(range) => range,
                     EarlyKind::Read(read) => read.range,
-                    EarlyKind::Make | EarlyKind::Pure(_) => None,
+                    EarlyKind::DrawOfNumpy | EarlyKind::Make | EarlyKind::Pure(_) => None,
                 };
                 range.map(|(low, high)| (low.into(), high.into()))
             }

@@ -80,6 +80,8 @@ pub enum EarlyArg {
 pub enum EarlyKind {
     /// draws a random number from the generator that it is a method of; its range, where it is an int
     Draw(Option<(i64, i64)>),
+    /// draws from the generator of NumPy's that is its first argument, or sets it
+    DrawOfNumpy,
     /// nothing: it makes an object
     Make,
     /// nothing: it gives a number that guards can compute, too, as is said here

@@ -652,7 +652,7 @@ fn early(tx: &Tx<'_>, sources: &SourceTable) -> Result<Vec<Early>, Why> {
                     "something is made before the graph runs, by a call with names".into(),
                 ));
             }
-            EarlyKind::Draw(_) => {
+            EarlyKind::Draw(_) | EarlyKind::DrawOfNumpy => {
                 return Err(Why("a random number is drawn before the graph runs".into()));
             }
             EarlyKind::Read(_) => continue,
