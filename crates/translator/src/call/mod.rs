@@ -12,10 +12,10 @@ pub mod modules;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use guards::{Source, SourceId};
+use guards::{GuardKind, Source, SourceId};
 use pyo3::prelude::*;
 use pyo3::types::PyType;
-use variables::{Body, CallResult, Obj, PyVar, Var};
+use variables::{Body, CallResult, Obj, Origin, PyVar, Var};
 
 use crate::raw::{printed_name, type_lookup};
 use crate::state::{Globals, OnReturn};
@@ -82,6 +82,21 @@ impl<'py> Tx<'py> {
                     }
                 }
                 match self.class_lookup(&class, "__call__")? {
+                    // Rules know callables of C's as objects.
+                    Some(call)
+                        if call
+                            .bind(self.py)
+                            .get_type()
+                            .is(&self.known.wrapper_descriptor)
+                            && let Origin::Source { obj, source } = &self.obj(*id).origin
+                            && !self.obj(*id).is_dirty() =>
+                    {
+                        let (obj, source) = (obj.clone(), *source);
+                        let pinned = self.pin(&obj, false);
+                        self.guard(source, GuardKind::IdMatch { obj: pinned });
+                        let source = Some(source);
+                        self.call_existing(&f, &Rc::new(PyVar { obj, source }), args)
+                    }
                     Some(call) => {
                         let is_module = call.is(&self.known.module_call);
                         if is_module {
