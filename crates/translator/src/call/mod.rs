@@ -81,22 +81,21 @@ impl<'py> Tx<'py> {
                         return self.call(&function, args);
                     }
                 }
-                match self.class_lookup(&class, "__call__")? {
-                    // Rules know callables of C's as objects.
-                    Some(call)
-                        if call
-                            .bind(self.py)
-                            .get_type()
-                            .is(&self.known.wrapper_descriptor)
-                            && let Origin::Source { obj, source } = &self.obj(*id).origin
-                            && !self.obj(*id).is_dirty() =>
-                    {
-                        let (obj, source) = (obj.clone(), *source);
-                        let pinned = self.pin(&obj, false);
-                        self.guard(source, GuardKind::IdMatch { obj: pinned });
-                        let source = Some(source);
-                        self.call_existing(&f, &Rc::new(PyVar { obj, source }), args)
-                    }
+                let call = self.class_lookup(&class, "__call__")?;
+                // Rules know callables of C's as objects.
+                if let Some(call) = &call
+                    && call
+                        .bind(self.py)
+                        .get_type()
+                        .is(&self.known.wrapper_descriptor)
+                    && let Origin::Source { obj, source } = self.obj(*id).origin.clone()
+                    && let Some(flow) = self.call_builtin(&obj, args.clone())?
+                {
+                    let obj = self.pin(&obj, false);
+                    self.guard(source, GuardKind::IdMatch { obj });
+                    return Ok(flow);
+                }
+                match call {
                     Some(call) => {
                         let is_module = call.is(&self.known.module_call);
                         if is_module {

@@ -74,8 +74,7 @@ impl<'py> Tx<'py> {
         self.run_with_sizes(callee, args, symbols)
     }
 
-    /// Whether floats that are no constants are asked of torch. A compiler takes them otherwise, but for those that the
-    /// graph reads, where one graph is asked for.
+    /// Whether torch is asked about floats: for a compiler, those that the graph reads, where one graph is asked for.
     fn takes_floats(&self) -> bool {
         self.runs_as_is || self.ints.is_whole && !self.st.effects.early.is_empty()
     }
