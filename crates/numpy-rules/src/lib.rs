@@ -3,7 +3,8 @@
 //! Lives here: which calls become operations and which do not ([`functions`], [`arrays`]), how one becomes a node
 //! ([`call`]), its arguments as NumPy is asked with them ([`arguments`]), what NumPy itself says of its result
 //! ([`probe`]), what a node calls ([`operation`]), the values that stand for arrays and for the numbers that come of
-//! them ([`values`]), what NumPy's generators draw ([`random`]), NumPy's numbers from outside ([`numbers`]), sizes that are no constants ([`sizes`]), tensors on
+//! them ([`values`]), what NumPy's generators draw ([`random`]), NumPy's numbers from outside ([`numbers`]), sizes that
+//! are no constants ([`sizes`]), tensors on
 //! an array's memory and arrays on a tensor's ([`tensors`]). Does not live here: which of NumPy's functions torch has
 //! (`torch-abi`), where the interpreter asks (`values` and `methods` of `translator`).
 //!

@@ -314,7 +314,7 @@ pub(crate) fn negated(tx: &mut Tx<'_>, v: &Var) -> R<Option<Var>> {
         };
     }
     if tx.is_answer(v) {
-        let not = tx.known.operator.bind(tx.py).getattr("not_")?;
+        let not = tx.known.operator.bind(tx.py).getattr(NOT)?;
         return tx.compute(&not, vec![v.clone()], false);
     }
     if let Some(of) = alone(tx, v) {
