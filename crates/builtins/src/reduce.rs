@@ -247,7 +247,7 @@ fn extreme_of_ints(tx: &mut Tx<'_>, name: &str, items: &[Var]) -> R<Option<Var>>
         let is_sure = match is_constant(so_far) && is_constant(&int) {
             true => Some(is_better.holds(&int.value, &so_far.value)),
             false if int.expr == so_far.expr => Some(false),
-            false => tx.size_compare(is_better, &int, so_far),
+            false => tx.sure_compare(is_better, &int, so_far),
         };
         best = match is_sure {
             Some(true) => Some((int, v.clone())),

@@ -56,7 +56,7 @@ pub(crate) fn rounded(tx: &mut Tx<'_>, v: &Var, rounding: Rounding) -> Option<Va
             expr: IntExpr::Const(bound),
             value: bound,
         };
-        if tx.size_compare(op, &over, &right) != Some(true) {
+        if tx.sure_compare(op, &over, &right) != Some(true) {
             tx.guard_relation(IntRelation {
                 op,
                 left: over.expr.clone(),
@@ -71,12 +71,7 @@ fn fraction(tx: &Tx<'_>, computed: &ComputedVar) -> Option<Fraction> {
     let [a, b] = &computed.args[..] else {
         return None;
     };
-    let operator = tx.known.operator.bind(tx.py).clone();
-    let is = |name: &str| {
-        operator
-            .getattr(name)
-            .is_ok_and(|f| f.is(&computed.function))
-    };
+    let is = |name: &str| tx.is_made_by(computed, name);
     let (int, constant) = match (a, b) {
         (Var::Int(int), Var::Const(constant)) => (int, constant),
         (Var::Const(constant), Var::Int(int)) if is("mul") => (int, constant),

@@ -95,8 +95,7 @@ pub(crate) fn real_number<'py>(
     }
     Ok(match tx.look(v)? {
         Var::Int(i) => Some(i.value.into_pyobject(py).map_err(PyErr::from)?.into_any()),
-        // A compiler gets floats as tensors.
-        Var::Float(f) if tx.runs_as_is => Some(PyFloat::new(py, f.value).into_any()),
+        Var::Float(f) => Some(PyFloat::new(py, f.value).into_any()),
         _ => None,
     })
 }

@@ -13,10 +13,11 @@ use translator::tx::{Args, Tx};
 use variables::{Body, CallResult, TensorVar, TupleVar, Var};
 
 use crate::arguments::{Asked, node_args_with_numbers, real_number};
+use crate::float_operands::float_operand;
 use crate::operation::{Maker, operation};
 use crate::probe::{Call, Probed, class_of, in_memory, is_same_kind, shares};
 use crate::sizes::{SizesAt, TIMES};
-use crate::values::{Looks, array_of, check_state, new_array};
+use crate::values::{Looks, array_of, check_memory, check_state, new_array};
 
 /// What is called.
 pub(crate) struct What<'a, 'py> {
@@ -286,16 +287,21 @@ impl<'py> Node<'_, 'py> {
     fn graph_args(&self, tx: &mut Tx<'py>, args: &Args) -> R<Args> {
         let keeps = self.other.is_some();
         let is_subscript = self.what.is_subscript;
-        let mut graph_arg = |v: &Var| match real_number(tx, self.what, v)? {
-            Some(_) => tx.look(v),
+        let mut graph_arg = |v: &Var, at: Option<usize>| match real_number(tx, self.what, v)? {
+            Some(_) => match (tx.look(v)?, at) {
+                (v @ Var::Float(_), Some(at)) if !tx.runs_as_is && args.kw.is_empty() => {
+                    float_operand(tx, self.real, v, at)
+                }
+                (v, _) => Ok(v),
+            },
             None => graph_arg(tx, v, keeps && !is_subscript, keeps),
         };
         let mut out = Args::default();
-        for v in &args.pos {
-            out.pos.push(graph_arg(v)?);
+        for (at, v) in args.pos.iter().enumerate() {
+            out.pos.push(graph_arg(v, Some(at))?);
         }
         for (name, v) in &args.kw {
-            out.kw.push((name.clone(), graph_arg(v)?));
+            out.kw.push((name.clone(), graph_arg(v, None)?));
         }
         Ok(out)
     }
@@ -471,40 +477,6 @@ impl<'py> Node<'_, 'py> {
             })),
         })
     }
-}
-
-/// Whether memory of arrays may be written to.
-///
-/// # Errors
-/// A break for a compiler that would not see that two inputs lie in the same memory: only tensors say so.
-pub(crate) fn check_memory(tx: &Tx<'_>) -> R<()> {
-    if tx.runs_as_is {
-        return Ok(());
-    }
-    let early = |i: &&translator::tx::GraphInput| tx.is_early(i.source);
-    if tx.log.inputs.iter().any(|i| early(&i)) && tx.log.inputs.len() > 1 {
-        let numpy = tx.py.import("numpy")?;
-        let arrays = tx.log.inputs.iter().map(|i| {
-            let detached = i.obj.bind(tx.py).call_method0("detach")?;
-            detached.call_method0("numpy")
-        });
-        let arrays = arrays.collect::<PyResult<Vec<_>>>()?;
-        for (at, a) in arrays.iter().enumerate() {
-            for b in &arrays[..at] {
-                if numpy
-                    .call_method1("may_share_memory", (a, b))?
-                    .is_truthy()?
-                {
-                    return Err(Stop::brk(
-                        "Write to a NumPy array that may lie in the memory of another argument",
-                        "A compiler sees that two inputs share memory by their storages, and those of arrays are apart.",
-                        "Pass copies, or write to the array outside of the compiled function.",
-                    ));
-                }
-            }
-        }
-    }
-    Ok(())
 }
 
 fn is_dtype(py: Python<'_>, o: &Bound<'_, PyAny>) -> PyResult<bool> {

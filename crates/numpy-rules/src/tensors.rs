@@ -12,11 +12,10 @@ use translator::stop::{R, Stop};
 use translator::tx::{Args, Tx};
 use variables::{TensorVar, Var};
 
-use crate::call::check_memory;
 use crate::functions::{items_of, stack};
 use crate::operation::Maker;
 use crate::sizes::SizesAt;
-use crate::values::{Array, Looks, array_of, check_state, new_array};
+use crate::values::{Array, Looks, array_of, check_memory, check_state, new_array};
 
 pub(crate) const RULES: RuleList = &[(
     "torch",

@@ -229,7 +229,7 @@ fn bring_in(tx: &mut Tx<'_>, id: ObjId) -> R<ArrayBody> {
         return Err(Stop::Internal("a tensor that is none".into()));
     };
     if may_have_written(tx) {
-        crate::call::check_memory(tx)?;
+        check_memory(tx)?;
     }
     Ok(ArrayBody {
         tensor,
@@ -300,4 +300,38 @@ pub(crate) fn new_array(
 pub(crate) fn dtype_name(meta: &TensorMeta) -> &'static str {
     let name = meta.dtype.name();
     name.strip_prefix("torch.").unwrap_or(name)
+}
+
+/// Whether memory of arrays may be written to.
+///
+/// # Errors
+/// A break for a compiler that would not see that two inputs lie in the same memory: only tensors say so.
+pub(crate) fn check_memory(tx: &Tx<'_>) -> R<()> {
+    if tx.runs_as_is {
+        return Ok(());
+    }
+    let early = |i: &&translator::tx::GraphInput| tx.is_early(i.source);
+    if tx.log.inputs.iter().any(|i| early(&i)) && tx.log.inputs.len() > 1 {
+        let numpy = tx.py.import("numpy")?;
+        let arrays = tx.log.inputs.iter().map(|i| {
+            let detached = i.obj.bind(tx.py).call_method0("detach")?;
+            detached.call_method0("numpy")
+        });
+        let arrays = arrays.collect::<PyResult<Vec<_>>>()?;
+        for (at, a) in arrays.iter().enumerate() {
+            for b in &arrays[..at] {
+                if numpy
+                    .call_method1("may_share_memory", (a, b))?
+                    .is_truthy()?
+                {
+                    return Err(Stop::brk(
+                        "Write to a NumPy array that may lie in the memory of another argument",
+                        "A compiler sees that two inputs share memory by their storages, and those of arrays are apart.",
+                        "Pass copies, or write to the array outside of the compiled function.",
+                    ));
+                }
+            }
+        }
+    }
+    Ok(())
 }

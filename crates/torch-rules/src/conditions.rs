@@ -11,7 +11,7 @@ use pyo3::types::{PyBool, PyTuple};
 use translator::rules::{Given, Rule, RuleList};
 use translator::stop::R;
 use translator::tx::{Args, Flow, Tx};
-use variables::{Body, ComputedVar, Var};
+use variables::{Body, Var};
 
 use crate::read_arithmetic::{Kind, as_number, either, number_arg, sym_float, sym_int};
 
@@ -133,11 +133,9 @@ fn joining(both: bool) -> &'static str {
 fn combined(tx: &Tx<'_>, v: &Var) -> Option<(bool, [Var; 2])> {
     let Var::Computed(c) = v else { return None };
     let [a, b] = &c.args[..] else { return None };
-    let operator = tx.known.operator.bind(tx.py);
-    let both = [true, false].into_iter().find(|both| {
-        let function = operator.getattr(joining(*both));
-        function.is_ok_and(|function| function.is(&c.function))
-    })?;
+    let both = [true, false]
+        .into_iter()
+        .find(|both| tx.is_made_by(c, joining(*both)))?;
     let parts = is_condition(tx, a) && is_condition(tx, b);
     parts.then(|| (both, [a.clone(), b.clone()]))
 }
@@ -160,11 +158,7 @@ enum Alone {
 
 fn alone(tx: &Tx<'_>, v: &Var) -> Option<Alone> {
     let Var::Computed(c) = v else { return None };
-    let operator = tx.known.operator.bind(tx.py);
-    let is = |name: &str| {
-        let function = operator.getattr(name);
-        function.is_ok_and(|function| function.is(&c.function))
-    };
+    let is = |name: &str| tx.is_made_by(c, name);
     match &c.args[..] {
         [of] if is(NOT) && alone(tx, of).is_some() => Some(Alone::Not(of.clone())),
         [a, b] if tx.follows_from_read(a) || tx.follows_from_read(b) => {
@@ -186,12 +180,7 @@ pub(crate) fn compare_read(tx: &mut Tx<'_>, op: IntCompare, a: &Var, b: &Var) ->
     if [a.1, b.1].contains(&Kind::Bool) {
         return Ok(None);
     }
-    let function = tx.known.operator.bind(tx.py).getattr(op.function())?;
-    let Var::Const(value) = tx.bool(true) else {
-        return Ok(None);
-    };
-    let made = ComputedVar::new(function.unbind(), vec![a.0, b.0], value, false);
-    Ok(made.map(Var::Computed))
+    tx.condition_of(op.function(), vec![a.0, b.0], true)
 }
 
 /// The truth of a number, or of a tensor of one, as a condition. `None` where the graph reads none.
@@ -291,14 +280,12 @@ pub(crate) fn join(tx: &mut Tx<'_>, op: BinaryOp, a: &Var, b: &Var) -> R<Option<
     if !is_condition(tx, a) || !is_condition(tx, b) {
         return Ok(None);
     }
-    let function = tx.known.operator.bind(tx.py).getattr(joining(both))?;
     let (Var::Computed(x), Var::Computed(y)) = (a, b) else {
         return Ok(None);
     };
-    let value = function.call1((&x.value, &y.value))?.unbind();
-    let args = vec![a.clone(), b.clone()];
-    let made = ComputedVar::new(function.unbind(), args, value, false);
-    Ok(made.map(Var::Computed))
+    let (x, y) = (x.value.is_truthy(tx.py)?, y.value.is_truthy(tx.py)?);
+    let holds = if both { x && y } else { x || y };
+    tx.condition_of(joining(both), vec![a.clone(), b.clone()], holds)
 }
 
 /// `not v` of a condition. `None` for other values.
@@ -320,26 +307,14 @@ pub(crate) fn negated(tx: &mut Tx<'_>, v: &Var) -> R<Option<Var>> {
     if let Some(of) = alone(tx, v) {
         return match of {
             Alone::Not(of) => Ok(Some(of)),
-            Alone::Compared(..) => {
-                let function = tx.known.operator.bind(tx.py).getattr(NOT)?.unbind();
-                let Var::Const(value) = tx.bool(false) else {
-                    return Ok(None);
-                };
-                let made = ComputedVar::new(function, vec![v.clone()], value, false);
-                Ok(made.map(Var::Computed))
-            }
+            Alone::Compared(..) => tx.condition_of(NOT, vec![v.clone()], false),
         };
     }
     let (Var::Computed(c), Some((relation, (a, b)))) = (v, tx.condition(v)) else {
         return Ok(None);
     };
     let op = relation.op.negated();
-    let function = tx.known.operator.bind(tx.py).getattr(op.function())?;
-    let Var::Const(value) = tx.bool(op.holds(&a, &b)) else {
-        return Ok(None);
-    };
-    let made = ComputedVar::new(function.unbind(), c.args.clone(), value, false);
-    Ok(made.map(Var::Computed))
+    tx.condition_of(op.function(), c.args.clone(), op.holds(&a, &b))
 }
 
 /// The node of a condition. `None` for other values.

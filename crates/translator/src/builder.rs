@@ -669,8 +669,6 @@ impl Tx<'_> {
         let ty = b.get_type();
         let k = &self.known;
         let fixed = [
-            &k.method_descriptor,
-            &k.wrapper_descriptor,
             &k.classmethod_descriptor,
             &k.getset_descriptor,
             &k.member_descriptor,
@@ -682,6 +680,7 @@ impl Tx<'_> {
             &k.union_type,
         ];
         fixed.iter().any(|t| ty.is(t.bind(py)))
+            || crate::attr::binds_as_function(&ty)
             || derives_from(b, k.enum_.bind(py))
             || ty.module().is_ok_and(|m| {
                 m.to_cow().is_ok_and(|m| {
@@ -689,24 +688,12 @@ impl Tx<'_> {
                         || &*m == names::OPS
                         || &*m == "functools"
                         || &*m == "operator"
-                        || &*m == "numpy" && is_numpy_function(&ty)
-                        || m.starts_with("_cython_") && is_cython_function(&ty)
+                        || &*m == "numpy" && ty.name().is_ok_and(|n| n == "ufunc")
                         || &*m == "ferrodyn._core")
                         && !ty.is(k.partial.bind(py))
                 })
             })
     }
-}
-
-/// Whether a class of NumPy is that of its functions.
-fn is_numpy_function(ty: &Bound<'_, PyType>) -> bool {
-    ty.name()
-        .is_ok_and(|n| n == "ufunc" || n == "_ArrayFunctionDispatcher")
-}
-
-/// Whether a class is that of the functions of a module that Cython has compiled.
-fn is_cython_function(ty: &Bound<'_, PyType>) -> bool {
-    ty.name().is_ok_and(|n| n == "cython_function_or_method")
 }
 
 /// Whether an object's class is what `collections.namedtuple`, `typing.NamedTuple` or a C struct

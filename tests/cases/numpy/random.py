@@ -7,8 +7,8 @@ GRAPHS = 2
 SNAPSHOT = False
 
 
-def fn(a, t):
-    drawn = (a + 1) * np.random.randn(3)
+def fn(a, t, rng):
+    drawn = (a + 1) * np.random.randn(3) * rng.normal() - rng.random(3)
     counts = np.random.randint(0, 9, size=(2, 3))
     counts[0] += 1
     noise = torch.from_numpy(np.random.rand(3)) * t
@@ -20,11 +20,11 @@ def fn(a, t):
 
 def inputs():
     np.random.seed(0)
-    return np.arange(3.0), torch.ones(3)
+    return np.arange(3.0), torch.ones(3), np.random.default_rng(1)
 
 
 def calls():
-    return [inputs(), (np.ones(3), torch.arange(3.0))]
+    return [inputs(), (np.ones(3), torch.arange(3.0), np.random.default_rng(2))]
 
 
 REFERENCE_WRONG = "torch.compile draws others"

@@ -226,7 +226,9 @@ impl<'py> Tx<'py> {
         let b = d.bind(py);
         let ty = b.get_type();
         let is = |o: &Obj| ty.is(o.bind(py));
-        if is(&k.function) || is(&k.cached_function) {
+        if is(&k.method_descriptor) || is(&k.wrapper_descriptor) {
+            Descriptor::BuiltinMethod
+        } else if binds_as_function(&ty) {
             Descriptor::Function
         } else if is(&k.property) {
             Descriptor::Property
@@ -238,8 +240,6 @@ impl<'py> Tx<'py> {
             Descriptor::Static
         } else if is(&k.classmethod) || is(&k.classmethod_descriptor) {
             Descriptor::Class
-        } else if is(&k.method_descriptor) || is(&k.wrapper_descriptor) {
-            Descriptor::BuiltinMethod
         } else if derives_from(b, k.property.bind(py))
             && type_lookup(&ty, "__get__")
                 .is_some_and(|g| g.bind(py).get_type().is(k.wrapper_descriptor.bind(py)))
@@ -520,6 +520,13 @@ impl<'py> Tx<'py> {
             ))),
         }
     }
+}
+
+/// Whether objects of a type of C's become methods of what they are read from as functions do
+/// (`Py_TPFLAGS_METHOD_DESCRIPTOR`): those of `functools.lru_cache`, and what Cython compiles.
+pub fn binds_as_function(ty: &Bound<'_, PyType>) -> bool {
+    const METHOD_DESCRIPTOR: u64 = 1 << 17;
+    crate::raw::type_flags(ty) & METHOD_DESCRIPTOR != 0 && !is_heap_type(ty)
 }
 
 /// Whether a type can be changed by Python code.

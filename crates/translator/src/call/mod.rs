@@ -12,10 +12,10 @@ pub mod modules;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use guards::{GuardKind, Source, SourceId};
+use guards::{Source, SourceId};
 use pyo3::prelude::*;
 use pyo3::types::PyType;
-use variables::{Body, CallResult, Obj, Origin, PyVar, Var};
+use variables::{Body, CallResult, Obj, PyVar, Var};
 
 use crate::raw::{printed_name, type_lookup};
 use crate::state::{Globals, OnReturn};
@@ -81,21 +81,7 @@ impl<'py> Tx<'py> {
                         return self.call(&function, args);
                     }
                 }
-                let call = self.class_lookup(&class, "__call__")?;
-                // Rules know callables of C's as objects.
-                if let Some(call) = &call
-                    && call
-                        .bind(self.py)
-                        .get_type()
-                        .is(&self.known.wrapper_descriptor)
-                    && let Origin::Source { obj, source } = self.obj(*id).origin.clone()
-                    && let Some(flow) = self.call_builtin(&obj, args.clone())?
-                {
-                    let obj = self.pin(&obj, false);
-                    self.guard(source, GuardKind::IdMatch { obj });
-                    return Ok(flow);
-                }
-                match call {
+                match self.class_lookup(&class, "__call__")? {
                     Some(call) => {
                         let is_module = call.is(&self.known.module_call);
                         if is_module {

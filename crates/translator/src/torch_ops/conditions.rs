@@ -9,6 +9,7 @@ use bytecode::op::CompareOp;
 use fx_graph::{Arg, NodeId};
 use guards::{GuardKind, IntCompare, IntExpr, IntRelation};
 use pyo3::prelude::*;
+use pyo3::types::PyBool;
 use tensor_meta::Fact;
 use variables::{ComputedVar, Var};
 
@@ -32,20 +33,30 @@ impl Tx<'_> {
         let Some((x, y)) = self.int_operands(a, b)? else {
             return (self.rules.torch.compare_read)(self, compare, a, b);
         };
-        let same = (x.expr == y.expr).then(|| compare.holds(&0, &0));
-        let sure = same.or_else(|| self.drawn_compare(compare, &x.expr, &y.expr));
-        if let Some(sure) = sure.or_else(|| self.size_compare(compare, &x, &y)) {
+        if let Some(sure) = self.sure_compare(compare, &x, &y) {
             return Ok(Some(self.bool(sure)));
         }
-        let holds = self.bool(compare.holds(&x.value, &y.value));
-        let Var::Const(value) = holds else {
-            return Ok(None);
-        };
-        let operator = self.known.operator.bind(self.py);
-        let function = operator.getattr(compare.function())?.unbind();
+        let holds = compare.holds(&x.value, &y.value);
         let args = vec![Var::Int(Rc::new(x)), Var::Int(Rc::new(y))];
-        let condition = ComputedVar::new(function, args, value, false);
-        Ok(condition.map(Var::Computed))
+        self.condition_of(compare.function(), args, holds)
+    }
+
+    /// The condition that a function of `operator` makes; `holds` is what it counts as while tracing.
+    ///
+    /// # Errors
+    /// None are expected.
+    pub fn condition_of(&self, name: &str, args: Vec<Var>, holds: bool) -> R<Option<Var>> {
+        let function = self.known.operator.bind(self.py).getattr(name)?;
+        let value = PyBool::new(self.py, holds).to_owned().into_any();
+        let made = ComputedVar::new(function.unbind(), args, value.unbind(), false);
+        Ok(made.map(Var::Computed))
+    }
+
+    /// Whether a value is computed by this function of `operator`.
+    #[must_use]
+    pub fn is_made_by(&self, c: &ComputedVar, name: &str) -> bool {
+        let function = self.known.operator.bind(self.py).getattr(name);
+        function.is_ok_and(|function| function.is(&c.function))
     }
 
     /// What a condition over numbers that the graph reads says; `None` for other values.
@@ -57,11 +68,8 @@ impl Tx<'_> {
         if !self.computes_read(c) {
             return None;
         }
-        let operator = self.known.operator.bind(self.py);
-        let op = IntCompare::ALL.into_iter().find(|op| {
-            let function = operator.getattr(op.function());
-            function.is_ok_and(|function| function.is(&c.function))
-        })?;
+        let mut all = IntCompare::ALL.into_iter();
+        let op = all.find(|op| self.is_made_by(c, op.function()))?;
         let relation = IntRelation {
             op,
             left: a.expr.clone(),

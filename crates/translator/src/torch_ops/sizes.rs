@@ -333,8 +333,14 @@ impl Tx<'_> {
         }
     }
 
-    /// Whether a comparison of ints has the same answer for all sizes that there may be.
-    pub fn size_compare(&mut self, op: IntCompare, a: &IntVar, b: &IntVar) -> Option<bool> {
+    /// What a comparison of ints says, where it says the same whatever they are.
+    pub fn sure_compare(&mut self, op: IntCompare, a: &IntVar, b: &IntVar) -> Option<bool> {
+        if a.expr == b.expr {
+            return Some(op.holds(&0, &0));
+        }
+        if let Some(holds) = self.drawn_compare(op, &a.expr, &b.expr) {
+            return Some(holds);
+        }
         let is_read = |tx: &Self, i: &IntVar| tx.follows_from_read(&Var::Int(Rc::new(i.clone())));
         if self.log.sizes.is_empty() && !is_read(self, a) && !is_read(self, b) {
             return None;

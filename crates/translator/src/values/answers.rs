@@ -12,7 +12,6 @@ use pyo3::types::{PyBool, PyCFunction, PyFloat, PyInt, PyType};
 use tensor_meta::DType;
 use variables::{ComputedVar, FloatExpr, Var};
 
-use super::compare::method;
 use super::computed::Changing;
 use super::symbolic::int_compare_of;
 use crate::stop::R;
@@ -85,9 +84,7 @@ impl<'py> Tx<'py> {
             return Ok(None);
         }
         let args = if let Some((x, y)) = self.int_operands(a, b)? {
-            let compare = int_compare_of(op);
-            let same = (x.expr == y.expr).then(|| compare.holds(&0, &0));
-            if let Some(sure) = same.or_else(|| self.size_compare(compare, &x, &y)) {
+            if let Some(sure) = self.sure_compare(int_compare_of(op), &x, &y) {
                 return Ok(Some(self.bool(sure)));
             }
             vec![Var::Int(Rc::new(x)), Var::Int(Rc::new(y))]
@@ -106,7 +103,7 @@ impl<'py> Tx<'py> {
                 return Ok(None);
             }
         }
-        let name = method(op).trim_matches('_');
+        let name = int_compare_of(op).function();
         let ask = self.known.operator.bind(self.py).getattr(name)?;
         let Some(answer) = self.compute(&ask, args, false)? else {
             return Ok(None);
@@ -124,25 +121,20 @@ impl<'py> Tx<'py> {
 
     /// What a comparison of two numbers says, or that it does not hold, which is guarded. `None` for other values.
     fn guard_comparison(&mut self, c: &Rc<ComputedVar>) -> R<Option<bool>> {
-        let operator = self.known.operator.bind(self.py);
-        let is = |name: &str| {
-            let function = operator.getattr(name);
-            function.is_ok_and(|function| function.is(&c.function))
-        };
         if let [v] = &c.args[..] {
-            let not = is("not_");
+            let not = self.is_made_by(c, "not_");
             // What is computed otherwise is asked by this very function.
             let is_asked = self.is_answer(v)
                 || matches!(v, Var::Int(_))
                 || matches!(v, Var::Float(f) if matches!(f.expr, FloatExpr::Source(_)));
-            return Ok(match is_asked && (not || is("truth")) {
+            return Ok(match is_asked && (not || self.is_made_by(c, "truth")) {
                 true => Some(self.truth(v)? != not),
                 false => None,
             });
         }
         let op = CompareOp::ALL
             .into_iter()
-            .find(|op| is(method(*op).trim_matches('_')));
+            .find(|op| self.is_made_by(c, int_compare_of(*op).function()));
         let (Some(op), [a, b]) = (op, &c.args[..]) else {
             return Ok(None);
         };

@@ -512,7 +512,7 @@ impl<'py> Tx<'py> {
                 expr: IntExpr::Const(0),
                 value: 0,
             };
-            if self.size_compare(IntCompare::Gt, i, &zero) == Some(true) {
+            if self.sure_compare(IntCompare::Gt, i, &zero) == Some(true) {
                 return Ok(true);
             }
             if i.value > 0 {

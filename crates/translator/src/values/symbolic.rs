@@ -177,10 +177,7 @@ impl Tx<'_> {
         let Some((a, b)) = self.int_operands(a, b)? else {
             return Ok(None);
         };
-        if a.expr == b.expr {
-            return Ok(Some(op.holds(&0, &0)));
-        }
-        if let Some(always) = self.size_compare(op, &a, &b) {
+        if let Some(always) = self.sure_compare(op, &a, &b) {
             return Ok(Some(always));
         }
         let holds = op.holds(&a.value, &b.value);
