@@ -11,6 +11,7 @@ use translator::tx::{Args, Flow, Tx};
 use variables::{Body, Obj, ObjId, Origin, Var};
 
 use crate::call::{What, call};
+use crate::changing_floats::item_value;
 use crate::probe::Stand;
 use crate::sizes::SizesAt;
 use crate::values::{array_of, guard_looks};
@@ -131,6 +132,13 @@ pub(crate) fn method(tx: &mut Tx<'_>, recv: &Var, name: &str, args: &Args) -> Gi
             None => Ok(None),
         };
     }
+    if let ("fill", [v], true) = (name, &args.pos[..], args.kw.is_empty())
+        && let Some(number) = item_value(tx, recv, v)?
+    {
+        let all = tx.from_const(py.Ellipsis().into_bound(py))?;
+        operator(tx, "__setitem__", &[recv, &all, &number])?;
+        return value(tx.none());
+    }
     let torch = TorchNumpy::get(py)?.of_arrays(py, name);
     let mut args = args.clone();
     args.pos.insert(0, recv.clone());
@@ -139,7 +147,7 @@ pub(crate) fn method(tx: &mut Tx<'_>, recv: &Var, name: &str, args: &Args) -> Gi
         real,
         torch,
         is_universal: false,
-        takes_any_number: false,
+        takes_any_number: name == "clip",
         is_subscript: false,
     };
     call(tx, &what, &args)
@@ -184,7 +192,12 @@ pub(crate) fn operator(tx: &mut Tx<'_>, name: &str, operands: &[&Var]) -> Given 
             return tx.call_builtin(&function.unbind(), args);
         }
     }
-    let operands = operands.iter().map(|v| (*v).clone()).collect();
+    let mut operands: Vec<Var> = operands.iter().map(|v| (*v).clone()).collect();
+    if let ("__setitem__", [array, _, v]) = (&*name, &mut operands[..])
+        && let Some(number) = item_value(tx, array, v)?
+    {
+        *v = number;
+    }
     call(tx, &what, &Args::pos(operands))
 }
 

@@ -20,14 +20,22 @@ use crate::probe::Call;
 /// # Errors
 /// Those of making the nodes.
 pub(crate) fn float_operand(tx: &mut Tx<'_>, call: &Call<'_, '_>, float: Var, at: usize) -> R<Var> {
+    let dtype = operand_dtype(call, at).and_then(|dtype| dtype.getattr("name")?.extract());
+    match dtype {
+        Ok::<String, _>(name) if tx.known.torch.bind(tx.py).hasattr(&*name)? => {
+            on_ones(tx, &name, float)
+        }
+        _ => Ok(float),
+    }
+}
+
+/// A float as a tensor without dimensions, of the dtype of this name.
+///
+/// # Errors
+/// Those of making the nodes.
+pub(crate) fn on_ones(tx: &mut Tx<'_>, dtype: &str, float: Var) -> R<Var> {
     let torch = tx.known.torch.bind(tx.py).clone();
-    let dtype = operand_dtype(call, at).and_then(|dtype| {
-        let name: String = dtype.getattr("name")?.extract()?;
-        torch.getattr(&*name)
-    });
-    let Ok(dtype) = dtype else {
-        return Ok(float);
-    };
+    let dtype = torch.getattr(dtype)?;
     let mut args = Args::pos(vec![Var::tuple(Vec::new())]);
     args.kw.push(("dtype".into(), tx.from_const(dtype)?));
     let one = emit(tx, &torch.getattr("ones")?, "torch.ones", &args)?;

@@ -11,6 +11,7 @@ use translator::tx::{Args, Flow, Tx};
 use variables::{Body, Obj, Var};
 
 use crate::call::{What, call};
+use crate::changing_floats::{call_on_numbers, is_changing};
 
 /// Functions of constants that torch does not have.
 const OF_CONSTANTS: [&str; 5] = ["dtype", "isscalar", "issubdtype", "logspace", "sinc"];
@@ -92,7 +93,7 @@ fn function<'py>(
     let numpy = py.import("numpy")?;
     // A class of numbers makes a constant of constants.
     let is_class = real.cast::<PyType>().is_ok();
-    if is_class && name != "dtype" && !args.values().any(|v| tx.array_id(v).is_some()) {
+    if is_class && name != "dtype" && !holds_changing(tx, args)? {
         return Ok(None);
     }
     let is_universal = real.is_instance(&numpy.getattr("ufunc")?)?;
@@ -112,6 +113,14 @@ fn function<'py>(
             "Use torch's function, or call it outside of the compiled function.",
         ));
     }
+    if !what.takes_any_number
+        && let Some(flow) = call_on_numbers(tx, &what, args)?
+    {
+        return Ok(Some(flow));
+    }
+    if is_class && !args.values().any(|v| tx.array_id(v).is_some()) {
+        return Ok(None);
+    }
     if let Some(flow) = array_of_arrays(tx, &what, args)? {
         return Ok(Some(flow));
     }
@@ -121,6 +130,16 @@ fn function<'py>(
         Some(flow) => Ok(Some(flow)),
         None => Err(on_other(tx, name, args)),
     }
+}
+
+/// Whether an argument is an array, or a float that is no constant.
+fn holds_changing(tx: &mut Tx<'_>, args: &Args) -> R<bool> {
+    for v in args.values() {
+        if tx.array_id(v).is_some() || is_changing(tx, v)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// The arguments of a call with those by place whose names torch does not have, where it has another name for the same
@@ -177,7 +196,7 @@ fn on_other(tx: &mut Tx<'_>, name: &str, args: &Args) -> Stop {
 }
 
 /// `numpy.array([a, b])` with arrays, or numbers that the graph has, in the list: those are stacked.
-fn array_of_arrays<'py>(tx: &mut Tx<'py>, what: &What<'_, 'py>, args: &Args) -> Given {
+pub(crate) fn array_of_arrays<'py>(tx: &mut Tx<'py>, what: &What<'_, 'py>, args: &Args) -> Given {
     let numpy = tx.py.import("numpy")?;
     let makes = what.real.is(&numpy.getattr("array")?) || what.real.is(&numpy.getattr("asarray")?);
     let given = (&args.pos[..], &args.kw[..]);
@@ -239,7 +258,7 @@ pub(crate) fn stack(tx: &mut Tx<'_>, rows: Vec<Var>) -> Given {
 
 /// The items of a list or a tuple.
 pub(crate) fn items_of(tx: &mut Tx<'_>, v: &Var) -> R<Option<Vec<Var>>> {
-    Ok(match tx.realize(v)? {
+    Ok(match tx.look(v)? {
         Var::Tuple(t) if t.class.is_none() => Some(t.items.clone()),
         Var::Obj(id) => match &tx.obj(id).body {
             Body::List(items) => Some(items.iter().cloned().collect()),

@@ -14,6 +14,7 @@
 mod arguments;
 mod arrays;
 mod call;
+mod changing_floats;
 mod float_operands;
 mod functions;
 mod numbers;
