@@ -41,20 +41,23 @@ impl<'py> Asked<'py> {
         };
         let mut pos = Vec::with_capacity(args.pos.len());
         let mut holds_number = false;
-        for v in &args.pos {
-            let number = match (made.keeps_numbers, tx.look(v)?) {
+        let mut of = |tx: &mut Tx<'py>, v: &Var, is_named: bool| {
+            let number = match (made.keeps_numbers || is_named, tx.look(v)?) {
                 (false, _) | (true, Var::Float(_)) => real_number(tx, what, v)?,
                 _ => None,
             };
             holds_number |= number.is_some();
-            match number.map_or_else(|| made.of(tx, v), |n| Ok(Some(n)))? {
+            number.map_or_else(|| made.of(tx, v), |n| Ok(Some(n)))
+        };
+        for v in &args.pos {
+            match of(tx, v, false)? {
                 Some(real) => pos.push(real),
                 None => return Ok(None),
             }
         }
         let kw = PyDict::new(py);
         for (name, v) in &args.kw {
-            match made.of(tx, v)? {
+            match of(tx, v, true)? {
                 Some(real) => kw.set_item(&**name, real)?,
                 None => return Ok(None),
             }

@@ -11,7 +11,7 @@ use translator::tx::{Args, Flow, Tx};
 use variables::{Body, Obj, ObjId, Origin, Var};
 
 use crate::call::{What, call};
-use crate::changing_floats::item_value;
+use crate::changing_floats::{call_on_numbers, item_value, operator_of_floats};
 use crate::probe::Stand;
 use crate::sizes::SizesAt;
 use crate::values::{array_of, guard_looks};
@@ -123,6 +123,11 @@ pub(crate) fn method(tx: &mut Tx<'_>, recv: &Var, name: &str, args: &Args) -> Gi
         return Ok(None);
     };
     let is_plain = args.pos.is_empty() && args.kw.is_empty();
+    if let ("item" | "tolist" | "__float__", true, Some(float)) =
+        (name, is_plain, tx.float_of_number(recv))
+    {
+        return value(Var::Float(float));
+    }
     if matches!(name, "item" | "tolist") && is_plain && known(tx, id)?.is_none() {
         return match array_of(tx, recv)? {
             Some(array) => {
@@ -169,6 +174,9 @@ pub(crate) fn operator(tx: &mut Tx<'_>, name: &str, operands: &[&Var]) -> Given 
         if matches!(operands.first(), Some(v @ Var::Obj(_)) if tx.array_id(v).is_none()) {
             return Ok(None);
         }
+        if let Some(Var::Tensor(_)) = operands.first() {
+            return in_place_on_tensor(tx, &name, operands);
+        }
         name = plain;
     }
     let function = table.getattr(&*name)?;
@@ -193,12 +201,41 @@ pub(crate) fn operator(tx: &mut Tx<'_>, name: &str, operands: &[&Var]) -> Given 
         }
     }
     let mut operands: Vec<Var> = operands.iter().map(|v| (*v).clone()).collect();
+    if let Some(made) = operator_of_floats(tx, &name, &operands)? {
+        return Ok(Some(made));
+    }
     if let ("__setitem__", [array, _, v]) = (&*name, &mut operands[..])
         && let Some(number) = item_value(tx, array, v)?
     {
         *v = number;
     }
-    call(tx, &what, &Args::pos(operands))
+    let args = Args::pos(operands);
+    if !is_subscript && let Some(made) = call_on_numbers(tx, &what, &args)? {
+        return Ok(Some(made));
+    }
+    call(tx, &what, &args)
+}
+
+/// An operator that writes to a tensor, which takes NumPy's numbers as Python's.
+fn in_place_on_tensor(tx: &mut Tx<'_>, name: &str, operands: &[&Var]) -> Given {
+    let [tensor, number] = operands else {
+        return Ok(None);
+    };
+    let is_number = tx
+        .array_id(number)
+        .is_some_and(|id| !tx.known.is_exact_ndarray(&tx.obj(id).class));
+    let item = match is_number {
+        true => method(tx, number, "item", &Args::default())?,
+        false => None,
+    };
+    let Some(item) = item else {
+        return Err(Stop::unsupported(
+            "a NumPy array that a tensor is changed by",
+        ));
+    };
+    let item = tx.finish_flow(item)?;
+    let function = tx.py.import("operator")?.getattr(name)?.unbind();
+    tx.call_builtin(&function, Args::pos(vec![(*tensor).clone(), item]))
 }
 
 /// What going over an array gives.
@@ -232,8 +269,21 @@ pub(crate) fn length(tx: &mut Tx<'_>, id: ObjId) -> R<usize> {
 
 /// What an array or a number holds, where that is known.
 pub(crate) fn known(tx: &mut Tx<'_>, id: ObjId) -> R<Option<Obj>> {
+    if let Some(float) = tx.float_of_number(&Var::Obj(id)) {
+        let float = tx.realize(&Var::Float(float))?;
+        let value = tx.as_const(&float)?;
+        return Ok(match value {
+            Some(value) => Some(numpy_float(tx.py, &value)?),
+            None => None,
+        });
+    }
     match array_of(tx, &Var::Obj(id))? {
         Some(array) => Ok(array.known(tx)),
         None => Ok(None),
     }
+}
+
+fn numpy_float(py: Python<'_>, value: &Obj) -> PyResult<Obj> {
+    let number = py.import("numpy")?.call_method1("float64", (value,))?;
+    Ok(number.unbind())
 }

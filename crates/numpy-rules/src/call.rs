@@ -193,7 +193,7 @@ fn constant_array<'py>(tx: &mut Tx<'py>, array: &Bound<'py, PyAny>) -> R<Option<
     let looks = Looks {
         strides: other_strides(array, &copy)?,
         known: Some(array.clone().unbind()),
-        view: None,
+        ..Looks::default()
     };
     new_array(tx, tensor, class_of(array), Maker::Array, looks).map(Some)
 }
@@ -287,14 +287,18 @@ impl<'py> Node<'_, 'py> {
     fn graph_args(&self, tx: &mut Tx<'py>, args: &Args) -> R<Args> {
         let keeps = self.other.is_some();
         let is_subscript = self.what.is_subscript;
-        let mut graph_arg = |v: &Var, at: Option<usize>| match real_number(tx, self.what, v)? {
-            Some(_) => match (tx.look(v)?, at) {
-                (v @ Var::Float(_), Some(at)) if !tx.runs_as_is && args.kw.is_empty() => {
-                    float_operand(tx, self.real, v, at)
-                }
-                (v, _) => Ok(v),
-            },
-            None => graph_arg(tx, v, keeps && !is_subscript, keeps),
+        let mut graph_arg = |v: &Var, at: Option<usize>| {
+            let number = match (at, tx.look(v)?) {
+                (Some(_), _) | (None, Var::Float(_)) => real_number(tx, self.what, v)?,
+                _ => None,
+            };
+            match number {
+                Some(_) => match tx.look(v)? {
+                    v @ Var::Float(_) if !tx.runs_as_is => float_operand(tx, self.real, v, at),
+                    v => Ok(v),
+                },
+                None => graph_arg(tx, v, keeps && !is_subscript, keeps),
+            }
         };
         let mut out = Args::default();
         for (at, v) in args.pos.iter().enumerate() {
@@ -452,6 +456,7 @@ impl<'py> Node<'_, 'py> {
                 strides,
                 view,
                 known,
+                float: None,
             };
             return new_array(tx, tensor, class_of(real), maker, looks);
         }

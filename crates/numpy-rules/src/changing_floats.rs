@@ -8,7 +8,7 @@
 //! its value; else the float is a constant.
 
 use pyo3::prelude::*;
-use pyo3::types::{PyFloat, PyType};
+use pyo3::types::{PyFloat, PyInt, PyType};
 use torch_abi::arrays::TorchNumpy;
 use translator::rules::{Given, value};
 use translator::stop::{R, Stop};
@@ -25,7 +25,8 @@ use crate::values::{Looks, array_of, check_state, new_array};
 
 /// Whether a value is a float that is no constant, or a sequence that holds one.
 pub(crate) fn is_changing(tx: &mut Tx<'_>, v: &Var) -> R<bool> {
-    if tx.array_id(v).is_some() {
+    // Nothing looks at NumPy's numbers from outside, which would be constants then.
+    if tx.array_id(v).is_some() || tx.has_numpy_number([v]) {
         return Ok(false);
     }
     if matches!(tx.look(v)?, Var::Float(_)) {
@@ -48,7 +49,7 @@ pub(crate) fn call_on_numbers<'py>(tx: &mut Tx<'py>, what: &What<'_, 'py>, args:
     let before = tx.snapshot();
     let mut any = false;
     for v in args.values() {
-        any |= is_changing(tx, v)?;
+        any |= is_changing(tx, v)? && !is_operand(tx, what, v)?;
     }
     if !any {
         return Ok(None);
@@ -62,12 +63,25 @@ pub(crate) fn call_on_numbers<'py>(tx: &mut Tx<'py>, what: &What<'_, 'py>, args:
     }
 }
 
+/// Whether a value is a float beside others: it takes the dtype of those.
+fn is_operand(tx: &mut Tx<'_>, what: &What<'_, '_>, v: &Var) -> R<bool> {
+    Ok(what.takes_any_number && matches!(tx.look(v)?, Var::Float(_)))
+}
+
 fn on_numbers<'py>(tx: &mut Tx<'py>, what: &What<'_, 'py>, args: &Args) -> Given {
     if matches!(what.name, "full" | "full_like") {
         return filled(tx, what, args);
     }
+    if let ("float64", [v], true) = (what.name, &args.pos[..], args.kw.is_empty())
+        && let v @ Var::Float(_) = tx.look(v)?
+    {
+        return value(number(tx, v)?);
+    }
     let is_array = matches!(what.name, "array" | "asarray");
-    let given = args.values().map(|v| number_in(tx, v, !is_array));
+    let given = args.values().map(|v| match is_operand(tx, what, v)? {
+        true => Ok(v.clone()),
+        false => number_in(tx, v, !is_array),
+    });
     let given = given.collect::<R<Vec<_>>>()?;
     let args_on_numbers = args.with_values(&given);
     let plain = args.values().map(|v| plain_in(tx, v));
@@ -98,8 +112,13 @@ fn other() -> Stop {
 
 /// `numpy.full(shape, float)` and `numpy.full_like(array, float)`: ones times the float.
 fn filled<'py>(tx: &mut Tx<'py>, what: &What<'_, 'py>, args: &Args) -> Given {
-    let names = &["", "fill_value", "dtype"];
-    let given = tx.by_name(what.name, args.clone(), names, 2, 3)?;
+    let first = match what.name {
+        "full" => "shape",
+        _ => "a",
+    };
+    let names = &[first, "fill_value", "dtype"];
+    let given = tx.by_name(what.name, args.clone(), names, 2, 3);
+    let given = given.map_err(|_| other())?;
     let [Some(like), Some(fill), dtype] = &given[..] else {
         return Err(other());
     };
@@ -129,6 +148,55 @@ fn filled<'py>(tx: &mut Tx<'py>, what: &What<'_, 'py>, args: &Args) -> Given {
         Some(id) if tx.known.is_exact_ndarray(&tx.obj(id).class) => value(made),
         _ => Err(other()),
     }
+}
+
+/// What an operator gives for numbers that floats were made of, and Python's numbers: what it gives for those floats is
+/// made a number again, or is a constant. `None` for other operands, and where NumPy computes something else.
+///
+/// # Errors
+/// Those of the operator.
+pub(crate) fn operator_of_floats(tx: &mut Tx<'_>, name: &str, operands: &[Var]) -> Given {
+    let is_comparison = matches!(
+        name,
+        "__lt__" | "__le__" | "__eq__" | "__ne__" | "__gt__" | "__ge__"
+    );
+    let is_exact = matches!(
+        name,
+        "__add__" | "__sub__" | "__mul__" | "__neg__" | "__abs__" | "__pos__"
+    );
+    if !is_comparison && !is_exact || operands.iter().all(|v| tx.float_of_number(v).is_none()) {
+        return Ok(None);
+    }
+    let mut plain = Vec::with_capacity(operands.len());
+    for v in operands {
+        plain.push(match (tx.float_of_number(v), tx.look(v)?) {
+            (Some(float), _) => Var::Float(float),
+            (None, v @ Var::Float(_)) => v,
+            (None, Var::Const(o)) if is_small_number(o.bind(tx.py)) => Var::Const(o),
+            _ => return Ok(None),
+        });
+    }
+    let function = tx.py.import("operator")?.getattr(name)?.unbind();
+    let Some(made) = tx.call_builtin(&function, Args::pos(plain))? else {
+        return Ok(None);
+    };
+    let made = tx.finish_flow(made)?;
+    if is_comparison {
+        let truth = tx.truth(&made)?;
+        let made = tx.py.import("numpy")?.call_method1("bool_", (truth,))?;
+        return value(tx.from_const(made)?);
+    }
+    match made {
+        v @ Var::Float(_) => value(number(tx, v)?),
+        _ => Ok(None),
+    }
+}
+
+/// Whether a float has the number exactly, and Python's operators compute with it as NumPy's do.
+fn is_small_number(o: &Bound<'_, PyAny>) -> bool {
+    let is_int = o.is_exact_instance_of::<PyInt>();
+    o.is_exact_instance_of::<PyFloat>()
+        || is_int && o.extract::<i64>().is_ok_and(|i| i.unsigned_abs() < 1 << 53)
 }
 
 /// What a function of NumPy gives.
@@ -231,10 +299,15 @@ fn plain_in(tx: &mut Tx<'_>, v: &Var) -> R<Var> {
 fn number(tx: &mut Tx<'_>, float: Var) -> R<Var> {
     check_state(tx)?;
     let class = tx.py.import("numpy")?.getattr("float64")?.unbind();
-    let Var::Tensor(tensor) = crate::float_operands::on_ones(tx, "float64", float)? else {
+    let product = crate::float_operands::on_ones(tx, "float64", float.clone())?;
+    let (Var::Tensor(tensor), Var::Float(float)) = (product, float) else {
         return Err(Stop::Internal("a product that is no tensor".into()));
     };
-    new_array(tx, tensor, class, Maker::Number, Looks::default())
+    let looks = Looks {
+        float: Some(float),
+        ..Looks::default()
+    };
+    new_array(tx, tensor, class, Maker::Number, looks)
 }
 
 /// Whether NumPy gives arrays or numbers of the same class, dtype and sizes.

@@ -14,12 +14,17 @@ use variables::Var;
 
 use crate::probe::Call;
 
-/// The float that is operand `at` of a call, as a tensor without dimensions; itself where NumPy does not say of which
+/// The float that is operand `at` of a call, or one of the operands by name, as a tensor without dimensions; itself where NumPy does not say of which
 /// dtype it is.
 ///
 /// # Errors
 /// Those of making the nodes.
-pub(crate) fn float_operand(tx: &mut Tx<'_>, call: &Call<'_, '_>, float: Var, at: usize) -> R<Var> {
+pub(crate) fn float_operand(
+    tx: &mut Tx<'_>,
+    call: &Call<'_, '_>,
+    float: Var,
+    at: Option<usize>,
+) -> R<Var> {
     let dtype = operand_dtype(call, at).and_then(|dtype| dtype.getattr("name")?.extract());
     match dtype {
         Ok::<String, _>(name) if tx.known.torch.bind(tx.py).hasattr(&*name)? => {
@@ -51,11 +56,21 @@ fn emit(tx: &mut Tx<'_>, function: &Bound<'_, PyAny>, path: &str, args: &Args) -
 }
 
 /// The dtype that NumPy makes an operand beside the others.
-fn operand_dtype<'py>(call: &Call<'_, 'py>, at: usize) -> PyResult<Bound<'py, PyAny>> {
+fn operand_dtype<'py>(call: &Call<'_, 'py>, at: Option<usize>) -> PyResult<Bound<'py, PyAny>> {
     let (function, operands) = (call.function, call.pos);
     let py = function.py();
-    let Some(resolve) = function.getattr_opt("resolve_dtypes")? else {
-        return py.import("numpy")?.getattr("result_type")?.call1(operands);
+    let resolve = function.getattr_opt("resolve_dtypes")?;
+    let (Some(resolve), Some(at), true) = (resolve, at, call.kw.is_empty()) else {
+        let mut all: Vec<_> = operands.iter().collect();
+        for (name, operand) in call.kw {
+            // What the result is written to is no operand.
+            if name.extract::<&str>()? != "out" {
+                all.push(operand);
+            }
+        }
+        all.retain(|operand| !operand.is_none());
+        let result_type = py.import("numpy")?.getattr("result_type")?;
+        return result_type.call1(PyTuple::new(py, all)?);
     };
     // Python's numbers are given by their classes: they are of the dtype of the others.
     let dtype = |operand: Bound<'py, PyAny>| match operand.getattr_opt("dtype")? {

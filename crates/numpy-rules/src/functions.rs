@@ -113,12 +113,10 @@ fn function<'py>(
             "Use torch's function, or call it outside of the compiled function.",
         ));
     }
-    if !what.takes_any_number
-        && let Some(flow) = call_on_numbers(tx, &what, args)?
-    {
+    if let Some(flow) = call_on_numbers(tx, &what, args)? {
         return Ok(Some(flow));
     }
-    if is_class && !args.values().any(|v| tx.array_id(v).is_some()) {
+    if is_class && name != "dtype" && !args.values().any(|v| tx.array_id(v).is_some()) {
         return Ok(None);
     }
     if let Some(flow) = array_of_arrays(tx, &what, args)? {

@@ -17,11 +17,17 @@ use variables::constants::const_val;
 use variables::{ArrayBody, Body, EarlyArg, EarlyCall, EarlyKind, Obj, ObjState, Var};
 
 use crate::operation::Maker;
-use crate::values::{check_state, dtype_name, no_tensor};
+use crate::values::{array_of, check_state, dtype_name, no_tensor};
 
 /// A number from outside, as a number that the graph reads; `None` where it is a constant.
 pub(crate) fn read_number(tx: &mut Tx<'_>, v: &Var) -> R<Option<Var>> {
-    let Var::Lazy(l) = v else { return Ok(None) };
+    if let Some(float) = tx.float_of_number(v) {
+        return Ok(Some(Var::Float(float)));
+    }
+    let l = match v {
+        Var::Lazy(l) => l,
+        v => return read_of_graph(tx, v),
+    };
     let number = l.obj.bind(tx.py).call_method0("item")?;
     let fits = number.is_exact_instance_of::<PyInt>() && number.extract::<i64>().is_ok();
     let is_read = fits || number.is_exact_instance_of::<PyFloat>();
@@ -29,10 +35,23 @@ pub(crate) fn read_number(tx: &mut Tx<'_>, v: &Var) -> R<Option<Var>> {
         return Ok(None);
     }
     let tensor = tensor_of(tx, &l.obj, l.source)?;
-    match tx.tensor_method(&tensor, "item", Args::default()) {
+    read(tx, &tensor)
+}
+
+/// The number that a tensor without dimensions holds, as one that the graph reads.
+fn read(tx: &mut Tx<'_>, tensor: &Var) -> R<Option<Var>> {
+    match tx.tensor_method(tensor, "item", Args::default()) {
         Ok(Flow::Value(v @ (Var::Int(_) | Var::Float(_)))) => Ok(Some(v)),
         Ok(_) | Err(Stop::Break(_)) => Ok(None),
         Err(stop) => Err(stop),
+    }
+}
+
+/// A number that the graph has, as one that it reads.
+fn read_of_graph(tx: &mut Tx<'_>, v: &Var) -> R<Option<Var>> {
+    match array_of(tx, v)? {
+        Some(array) => read(tx, &Var::Tensor(array.body.tensor.clone())),
+        None => Ok(None),
     }
 }
 
@@ -96,6 +115,7 @@ fn in_graph(tx: &mut Tx<'_>, obj: &Obj, source: SourceId) -> R<Option<Var>> {
         strides: None,
         copied: None,
         known: None,
+        float: None,
     };
     let class = b.get_type().into_any().unbind();
     let body = Body::Array(Rc::new(body));

@@ -12,8 +12,8 @@ use torch_abi::contexts::modes_see_operations;
 use translator::stop::{R, Stop};
 use translator::tx::Tx;
 use variables::{
-    ArrayBody, Body, CallResult, CopiedArray, EarlyArg, EarlyCall, EarlyKind, Obj, ObjId, ObjState,
-    Origin, TensorVar, Var,
+    ArrayBody, Body, CallResult, CopiedArray, EarlyArg, EarlyCall, EarlyKind, FloatVar, Obj, ObjId,
+    ObjState, Origin, TensorVar, Var,
 };
 
 use crate::operation::Maker;
@@ -238,6 +238,7 @@ fn bring_in(tx: &mut Tx<'_>, id: ObjId) -> R<ArrayBody> {
         strides: is_copied.then(|| strides.into()),
         copied,
         known: None,
+        float: None,
     })
 }
 
@@ -268,6 +269,8 @@ pub(crate) struct Looks {
     pub(crate) view: Option<CallResult>,
     /// what it holds, where that is known
     pub(crate) known: Option<Obj>,
+    /// the float that it was made of
+    pub(crate) float: Option<Rc<FloatVar>>,
 }
 
 /// An array, or a number of NumPy's, that the graph makes.
@@ -291,6 +294,7 @@ pub(crate) fn new_array(
         strides: looks.strides,
         copied,
         known: looks.known.map(|obj| (obj, array_writes)),
+        float: looks.float,
     };
     let state = ObjState::new(class, Body::Array(Rc::new(body)));
     Ok(Var::Obj(tx.st.effects.add(state)))

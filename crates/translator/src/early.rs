@@ -126,16 +126,31 @@ impl Tx<'_> {
         Ok(Err((a, b)))
     }
 
-    /// Whether one of NumPy's numbers from outside is among values, which nothing has looked at yet.
-    pub fn has_numpy_number<'a>(&self, values: impl IntoIterator<Item = &'a Var>) -> bool {
-        let is_number = |v: &Var| {
-            matches!(v, Var::Lazy(l)
-                if self.known.is_numpy_scalar(l.obj.bind(self.py).get_type().as_any()))
-        };
-        values.into_iter().any(is_number)
+    /// The float that a number of NumPy's was made of.
+    pub fn float_of_number(&self, v: &Var) -> Option<Rc<FloatVar>> {
+        match &self.obj(self.array_id(v)?).body {
+            Body::Array(body) => body.float.clone(),
+            _ => None,
+        }
     }
 
-    /// Makes an operation that takes NumPy's numbers from outside as `convert` has them in the graph. `None` where they
+    /// Whether one of NumPy's numbers from outside, or one of a float, is among values, which nothing has looked at yet.
+    pub fn has_numpy_number<'a>(&self, values: impl IntoIterator<Item = &'a Var>) -> bool {
+        values.into_iter().any(|v| match v {
+            Var::Lazy(l) => (self.known).is_numpy_scalar(l.obj.bind(self.py).get_type().as_any()),
+            v => self.float_of_number(v).is_some(),
+        })
+    }
+
+    /// Whether a value is one of NumPy's numbers, from outside or of the graph.
+    pub(crate) fn is_numpy_number(&self, v: &Var) -> bool {
+        match self.array_id(v) {
+            Some(id) => !self.known.is_exact_ndarray(&self.obj(id).class),
+            None => self.has_numpy_number([v]),
+        }
+    }
+
+    /// Makes an operation that takes NumPy's numbers as `convert` has them in the graph. `None` where they
     /// are constants, or it needs their values.
     ///
     /// # Errors
@@ -150,18 +165,14 @@ impl Tx<'_> {
         let mut changed = false;
         let mut read: Vec<Var> = args.iter().map(|v| (*v).clone()).collect();
         for v in &mut read {
-            if self.has_numpy_number([&*v])
+            if self.is_numpy_number(v)
                 && let Some(number) = convert(self, v)?
             {
                 *v = number;
                 changed = true;
             }
         }
-        let made = match changed {
-            true => Some(make(self, &read)),
-            false => None,
-        };
-        match made {
+        match changed.then(|| make(self, &read)) {
             Some(Ok(made)) if self.log.early_guard.is_none() => Ok(Some(made)),
             Some(Err(stop)) if !matches!(stop, Stop::Break(_)) => Err(stop),
             _ => {

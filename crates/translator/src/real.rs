@@ -101,6 +101,10 @@ impl<'py> Tx<'py> {
     pub fn real_copy(&mut self, v: &Var) -> R<Option<Bound<'py, PyAny>>> {
         let py = self.py;
         let v = self.realize(v)?;
+        if let (Var::Obj(id), Some(_)) = (&v, self.float_of_number(&v)) {
+            let known = (self.rules.arrays.known)(self, *id)?;
+            return Ok(known.map(|number| number.bind(py).clone()));
+        }
         if let Some(o) = self.as_const(&v)? {
             if let Ok(set) = o.bind(py).cast_exact::<PyFrozenSet>() {
                 let items: Vec<_> = set.iter().collect();

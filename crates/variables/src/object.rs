@@ -9,6 +9,7 @@ use guards::SourceId;
 
 use crate::attr_map::AttrMap;
 use crate::dict::OrderedMap;
+use crate::float::FloatVar;
 use crate::state::GeneratorState;
 use crate::var::{Obj, TensorVar, Var};
 
@@ -87,6 +88,8 @@ pub struct ArrayBody {
     pub copied: Option<CopiedArray>,
     /// what it holds, where it was made of constants, and [`crate::Effects::array_writes`] at that time
     pub known: Option<(Obj, u32)>,
+    /// the float that a number of NumPy's was made of
+    pub float: Option<Rc<FloatVar>>,
 }
 
 /// How an array whose tensor is a copy lies in the memory of another.

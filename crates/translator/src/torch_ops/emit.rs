@@ -113,7 +113,7 @@ impl<'py> Tx<'py> {
         if let Some(read) = self.filled_by_tensor(callee, args)? {
             return self.emit(callee, &read);
         }
-        if self.has_numpy_number(args.values()) {
+        if args.values().any(|v| self.is_numpy_number(v)) {
             let values: Vec<&Var> = args.values().collect();
             let convert = self.rules.arrays.read_number;
             let made = self.with_numpy_numbers(&values, convert, |tx, read| {
