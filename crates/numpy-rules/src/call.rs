@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PySlice, PyTuple, PyType};
-use tensor_meta::{Inferred, SymInt};
+use tensor_meta::{Inferred, SymInt, TensorMeta};
 use translator::rules::{Given, value};
 use translator::stop::{R, Stop};
 use translator::torch_ops::args::NodeArgs;
@@ -432,10 +432,13 @@ impl<'py> Node<'_, 'py> {
             };
             let item: i64 = real.getattr("itemsize")?.extract()?;
             let meta = (**tx.st.effects.meta(&tensor)).clone();
-            let here = SizesAt::Now
-                .of_meta(tx, &meta)?
-                .stride()
-                .unwrap_or_default();
+            let here = match meta.stride() {
+                Some(strides) => strides,
+                None => SizesAt::Now
+                    .of_meta(tx, &meta)?
+                    .stride()
+                    .unwrap_or_default(),
+            };
             let here: Vec<i64> = here.iter().map(|s| s * item).collect();
             let strides: Vec<i64> = real.getattr("strides")?.extract()?;
             if self.other.is_some() && strides != here {
@@ -726,6 +729,32 @@ fn other_shape<'py>(
     Ok((is_as_large && fits(tx, &real, &reshaped, SizesAt::Fixed)?).then_some(shape))
 }
 
+/// Whether data decides how large a tensor is.
+fn decided_by_data(tx: &mut Tx<'_>, meta: &TensorMeta) -> R<bool> {
+    for size in meta.shape.iter().filter(|size| size.as_const().is_none()) {
+        let size = tx.sym_int(*size)?;
+        if tx.follows_from_read(&size) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Whether an array looks like a tensor, but for the sizes that data decides.
+fn fits_but_for_data(real: &Bound<'_, PyAny>, meta: &TensorMeta) -> R<bool> {
+    let shape: Vec<i64> = real.getattr("shape")?.extract()?;
+    let item: i64 = real.getattr("itemsize")?.extract()?;
+    let strides: Vec<i64> = real.getattr("strides")?.extract()?;
+    let sizes = meta.shape.iter().zip(&shape);
+    Ok(shape.len() == meta.shape.len()
+        && sizes
+            .filter_map(|(size, own)| Some(size.as_const()? == *own))
+            .all(|same| same)
+        && meta
+            .stride()
+            .is_some_and(|own| own.iter().map(|s| s * item).eq(strides)))
+}
+
 /// Whether what torch gives looks like what NumPy gives.
 fn fits<'py>(
     tx: &mut Tx<'py>,
@@ -742,8 +771,13 @@ fn fits<'py>(
                 return Ok(false);
             }
             let name: String = real.getattr("dtype")?.getattr("name")?.extract()?;
-            if name != crate::values::dtype_name(meta) || at == SizesAt::Fixed && !meta.is_static()
-            {
+            if name != crate::values::dtype_name(meta) {
+                return Ok(false);
+            }
+            if is_array && decided_by_data(tx, meta)? {
+                return fits_but_for_data(&real, meta);
+            }
+            if at == SizesAt::Fixed && !meta.is_static() {
                 return Ok(false);
             }
             let meta = at.of_meta(tx, meta)?;

@@ -143,7 +143,7 @@ impl Tx<'_> {
     }
 
     /// Whether a value is one of NumPy's numbers, from outside or of the graph.
-    pub(crate) fn is_numpy_number(&self, v: &Var) -> bool {
+    pub fn is_numpy_number(&self, v: &Var) -> bool {
         match self.array_id(v) {
             Some(id) => !self.known.is_exact_ndarray(&self.obj(id).class),
             None => self.has_numpy_number([v]),
