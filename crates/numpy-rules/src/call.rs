@@ -432,15 +432,14 @@ impl<'py> Node<'_, 'py> {
             };
             let item: i64 = real.getattr("itemsize")?.extract()?;
             let meta = (**tx.st.effects.meta(&tensor)).clone();
-            let here = match meta.stride() {
-                Some(strides) => strides,
-                None => SizesAt::Now
-                    .of_meta(tx, &meta)?
-                    .stride()
-                    .unwrap_or_default(),
-            };
-            let here: Vec<i64> = here.iter().map(|s| s * item).collect();
             let strides: Vec<i64> = real.getattr("strides")?.extract()?;
+            let here = match decided_by_data(tx, &meta)? {
+                true => strides.clone(),
+                false => {
+                    let own = SizesAt::Now.of_meta(tx, &meta)?.stride();
+                    own.unwrap_or_default().iter().map(|s| s * item).collect()
+                }
+            };
             if self.other.is_some() && strides != here {
                 return Err(self.differs());
             }
@@ -745,14 +744,15 @@ fn fits_but_for_data(real: &Bound<'_, PyAny>, meta: &TensorMeta) -> R<bool> {
     let shape: Vec<i64> = real.getattr("shape")?.extract()?;
     let item: i64 = real.getattr("itemsize")?.extract()?;
     let strides: Vec<i64> = real.getattr("strides")?.extract()?;
-    let sizes = meta.shape.iter().zip(&shape);
-    Ok(shape.len() == meta.shape.len()
-        && sizes
-            .filter_map(|(size, own)| Some(size.as_const()? == *own))
-            .all(|same| same)
-        && meta
-            .stride()
-            .is_some_and(|own| own.iter().map(|s| s * item).eq(strides)))
+    // Of what is as large as a size that data decides, NumPy says how large it is in its array.
+    let number = |n: &SymInt| {
+        let same = meta.shape.iter().position(|size| size == n);
+        n.as_const().or_else(|| shape.get(same?).copied())
+    };
+    let sizes: Option<Vec<i64>> = meta.shape.iter().map(number).collect();
+    let own = meta.strides.iter().map(|s| Some(number(s)? * item));
+    let own: Option<Vec<i64>> = own.collect();
+    Ok(sizes == Some(shape) && own == Some(strides))
 }
 
 /// Whether what torch gives looks like what NumPy gives.

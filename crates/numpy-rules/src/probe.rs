@@ -5,7 +5,7 @@
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
-use tensor_meta::TensorMeta;
+use tensor_meta::{DType, TensorMeta};
 use translator::stop::{R, Stop};
 use translator::tx::Tx;
 use variables::{Body, Obj, ObjId, Var};
@@ -105,7 +105,7 @@ fn number_in<'py>(tx: &Tx<'py>, id: ObjId, real: Bound<'py, PyAny>) -> PyResult<
 }
 
 /// An array with the sizes and the dtype of a tensor, and with its strides where no others are given. Where it is square
-/// it can be inverted, and all its integers are indices.
+/// it can be inverted; all its integers are indices, and as a mask it selects all items.
 fn like<'py>(
     numpy: &Bound<'py, pyo3::types::PyModule>,
     meta: &TensorMeta,
@@ -140,6 +140,9 @@ fn like<'py>(
         kw.set_item("strides", PyTuple::new(py, strides)?)?;
     }
     let array = numpy.getattr("ndarray")?.call((), Some(&kw))?;
+    if meta.dtype == DType::Bool {
+        array.call_method1("fill", (true,))?;
+    }
     if meta.dtype.is_floating() || meta.dtype.is_complex() {
         array.call_method1("fill", (1,))?;
         if let [.., rows, columns] = sizes[..]
