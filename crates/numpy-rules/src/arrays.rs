@@ -258,6 +258,12 @@ pub(crate) fn length(tx: &mut Tx<'_>, id: ObjId) -> R<usize> {
     if let Some(meta) = changing(tx, id)?
         && let Some(length) = meta.shape.first()
     {
+        let size = tx.sym_int(*length)?;
+        if tx.follows_from_read(&size) {
+            return Err(Stop::unsupported(
+                "the length of a NumPy array that data decides",
+            ));
+        }
         return Ok(SizesAt::Fixed.number(tx, *length)? as usize);
     }
     let real = lookalike(tx, id)?;

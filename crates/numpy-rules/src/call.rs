@@ -433,14 +433,16 @@ impl<'py> Node<'_, 'py> {
             let item: i64 = real.getattr("itemsize")?.extract()?;
             let meta = (**tx.st.effects.meta(&tensor)).clone();
             let strides: Vec<i64> = real.getattr("strides")?.extract()?;
-            let here = match decided_by_data(tx, &meta)? {
-                true => strides.clone(),
-                false => {
-                    let own = SizesAt::Now.of_meta(tx, &meta)?.stride();
-                    own.unwrap_or_default().iter().map(|s| s * item).collect()
-                }
+            let by_data = decided_by_data(tx, &meta)?;
+            let own = match by_data {
+                true => meta.stride(),
+                false => SizesAt::Now.of_meta(tx, &meta)?.stride(),
             };
-            if self.other.is_some() && strides != here {
+            let here: Vec<i64> = match own {
+                Some(own) => own.iter().map(|s| s * item).collect(),
+                None => strides.clone(),
+            };
+            if !by_data && self.other.is_some() && strides != here {
                 return Err(self.differs());
             }
             let mut strides: Option<Rc<[i64]>> = (strides != here).then(|| strides.into());
@@ -752,7 +754,8 @@ fn fits_but_for_data(real: &Bound<'_, PyAny>, meta: &TensorMeta) -> R<bool> {
     let sizes: Option<Vec<i64>> = meta.shape.iter().map(number).collect();
     let own = meta.strides.iter().map(|s| Some(number(s)? * item));
     let own: Option<Vec<i64>> = own.collect();
-    Ok(sizes == Some(shape) && own == Some(strides))
+    // The strides of a row are recorded where they are others.
+    Ok(sizes.as_ref() == Some(&shape) && (own == Some(strides) || shape.len() == 1))
 }
 
 /// Whether what torch gives looks like what NumPy gives.

@@ -57,6 +57,11 @@ pub(crate) fn call_function(tx: &mut Tx<'_>, callable: &Obj, args: &Args) -> Giv
     let Some(own) = real.getattr_opt(intern!(py, "__name__"))? else {
         return Ok(None);
     };
+    if let Ok(own @ ("fftfreq" | "rfftfreq")) = own.extract::<&str>()
+        && (py.import("numpy.fft")?.getattr(own)?).is(&real)
+    {
+        return function(tx, own, real.clone(), None, args);
+    }
     if !is_function
         && !numpy
             .dict

@@ -66,8 +66,11 @@ impl<'py> Tx<'py> {
             false => Symbols::Own(MayDepend::Items),
         };
         let found = self.run_with_sizes(callee, args, symbols)?;
-        if found.is_some() || !shares {
+        if found.is_some() {
             return Ok(found);
+        }
+        if !shares {
+            return self.infer_by_data(callee, args, MayDepend::Sizes);
         }
         // Fakes that are kept have constant sizes when all symbols are constants.
         self.fix_shared()?;
