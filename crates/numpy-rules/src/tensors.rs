@@ -158,9 +158,6 @@ fn index_of_arrays(tx: &mut Tx<'_>, key: &Var) -> R<Option<Var>> {
     };
     let meta = tx.st.effects.meta(&array.body.tensor);
     let (dtype, is_number) = (meta.dtype, meta.shape.is_empty());
-    if is_number && dtype.is_integral() && dtype != DType::Bool && tx.is_numpy_number(&key) {
-        return crate::numbers::read_number(tx, &key);
-    }
     if is_number
         || array.body.copied.is_some()
         || !tx.known.is_exact_ndarray(&tx.obj(array.id).class)

@@ -3,7 +3,7 @@
 use bytecode::op::{BinaryOp, CompareOp, UnaryOp};
 use pyo3::prelude::*;
 use pyo3::types::PyType;
-use tensor_meta::{Alias, Does, Reads};
+use tensor_meta::{Alias, DType, Does, Reads};
 use variables::{Obj, Var};
 
 use super::emit::Callee;
@@ -132,6 +132,15 @@ impl<'py> Tx<'py> {
                 }
                 return Ok(Flow::Value(made));
             }
+        }
+        if let Var::Tensor(k) = key
+            && let meta = self.st.effects.meta(k)
+            && (self.ints.captures_unknown() && meta.shape.is_empty() && meta.dtype.is_integral())
+            && !matches!(meta.dtype, DType::Bool | DType::UInt8)
+        {
+            let place = self.tensor_method(key, "item", Args::default())?;
+            let place = self.finish_flow(place)?;
+            return self.tensor_getitem(t, &place);
         }
         // What traces the graph would take the number that it is now for an index, and guard it.
         if !self.runs_as_is && matches!(key, Var::Int(_)) {
