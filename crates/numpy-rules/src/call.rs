@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PySlice, PyTuple, PyType};
-use tensor_meta::{Inferred, SymInt, TensorMeta};
+use tensor_meta::{Inferred, SymInt};
 use translator::rules::{Given, value};
 use translator::stop::{R, Stop};
 use translator::torch_ops::args::NodeArgs;
@@ -16,7 +16,7 @@ use crate::arguments::{Asked, node_args_with_numbers, real_number};
 use crate::float_operands::float_operand;
 use crate::operation::{Maker, operation};
 use crate::probe::{Call, Probed, class_of, in_memory, is_same_kind, shares};
-use crate::sizes::{SizesAt, TIMES};
+use crate::sizes::{SizesAt, TIMES, decided_by_data, fits_but_for_data};
 use crate::values::{Looks, array_of, check_memory, check_state, new_array};
 
 /// What is called.
@@ -730,34 +730,6 @@ fn other_shape<'py>(
     Ok((is_as_large && fits(tx, &real, &reshaped, SizesAt::Fixed)?).then_some(shape))
 }
 
-/// Whether data decides how large a tensor is.
-fn decided_by_data(tx: &mut Tx<'_>, meta: &TensorMeta) -> R<bool> {
-    for size in meta.shape.iter().filter(|size| size.as_const().is_none()) {
-        let size = tx.sym_int(*size)?;
-        if tx.follows_from_read(&size) {
-            return Ok(true);
-        }
-    }
-    Ok(false)
-}
-
-/// Whether an array looks like a tensor, but for the sizes that data decides.
-fn fits_but_for_data(real: &Bound<'_, PyAny>, meta: &TensorMeta) -> R<bool> {
-    let shape: Vec<i64> = real.getattr("shape")?.extract()?;
-    let item: i64 = real.getattr("itemsize")?.extract()?;
-    let strides: Vec<i64> = real.getattr("strides")?.extract()?;
-    // Of what is as large as a size that data decides, NumPy says how large it is in its array.
-    let number = |n: &SymInt| {
-        let same = meta.shape.iter().position(|size| size == n);
-        n.as_const().or_else(|| shape.get(same?).copied())
-    };
-    let sizes: Option<Vec<i64>> = meta.shape.iter().map(number).collect();
-    let own = meta.strides.iter().map(|s| Some(number(s)? * item));
-    let own: Option<Vec<i64>> = own.collect();
-    // The strides of a row are recorded where they are others.
-    Ok(sizes.as_ref() == Some(&shape) && (own == Some(strides) || shape.len() == 1))
-}
-
 /// Whether what torch gives looks like what NumPy gives.
 fn fits<'py>(
     tx: &mut Tx<'py>,
@@ -778,7 +750,7 @@ fn fits<'py>(
                 return Ok(false);
             }
             if is_array && decided_by_data(tx, meta)? {
-                return fits_but_for_data(&real, meta);
+                return fits_but_for_data(real, meta);
             }
             if at == SizesAt::Fixed && !meta.is_static() {
                 return Ok(false);

@@ -4,8 +4,8 @@
 //! ([`call`]), its arguments as NumPy is asked with them ([`arguments`]), what NumPy itself says of its result
 //! ([`probe`]), what a node calls ([`operation`]), the values that stand for arrays and for the numbers that come of
 //! them ([`values`]), what NumPy's generators draw ([`random`]), NumPy's numbers from outside ([`numbers`]), sizes that
-//! are no constants ([`sizes`]), tensors on
-//! an array's memory and arrays on a tensor's ([`tensors`]). Does not live here: which of NumPy's functions torch has
+//! are no constants ([`sizes`]), floats that change ([`float_operands`], [`changing_floats`]), tensors that calls before
+//! the graph make ([`early_tensors`]), tensors on an array's memory and arrays on a tensor's ([`tensors`]). Does not live here: which of NumPy's functions torch has
 //! (`torch-abi`), where the interpreter asks (`values` and `methods` of `translator`).
 //!
 //! Invariant: a result has the class, the dtype, the sizes and the memory that NumPy gives it; where torch's NumPy
@@ -15,6 +15,7 @@ mod arguments;
 mod arrays;
 mod call;
 mod changing_floats;
+mod early_tensors;
 mod float_operands;
 mod functions;
 mod numbers;

@@ -140,7 +140,7 @@ fn tensor_of(tx: &mut Tx<'_>, obj: &Obj, source: SourceId) -> R<Var> {
     let obj = obj.bind(py).clone();
     tx.guard_type(&obj, source);
     if let Some(early) = made_of(tx, &function, source)
-        && let Some(made) = tx.early_input(early)?
+        && let Some(made) = crate::early_tensors::early_input(tx, early)?
     {
         return Ok(made);
     }
@@ -152,7 +152,7 @@ fn tensor_of(tx: &mut Tx<'_>, obj: &Obj, source: SourceId) -> R<Var> {
         kw: Vec::new(),
         kind: EarlyKind::Make,
     });
-    tx.early_tensor(&tensor, early, source, Vec::new())
+    crate::early_tensors::early_tensor(tx, &tensor, early, source, Vec::new())
 }
 
 /// The result of the same call, where it was made before.

@@ -134,7 +134,8 @@ pub(crate) fn draw<'py>(tx: &mut Tx<'py>, callable: &Bound<'py, PyAny>, args: &A
         kind: EarlyKind::Make,
     });
     let sizes = vec![None; drawn.getattr("ndim")?.extract()?];
-    let Var::Tensor(tensor) = tx.early_tensor(&tensor, early, array, sizes)? else {
+    let Var::Tensor(tensor) = crate::early_tensors::early_tensor(tx, &tensor, early, array, sizes)?
+    else {
         return Ok(None);
     };
     let class: Obj = drawn.get_type().into_any().unbind();

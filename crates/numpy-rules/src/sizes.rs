@@ -1,4 +1,4 @@
-//! Sizes that are no constants, as NumPy is asked with them.
+//! Sizes that are no constants, as NumPy is asked with them, and those that data decides.
 //!
 //! Invariant: what NumPy gives for the sizes of this call is only taken for other sizes where it gives the same for
 //! other ones, in the sizes that torch says it has; or else the sizes are guarded.
@@ -6,6 +6,7 @@
 use std::rc::Rc;
 
 use guards::{IntExpr, IntLeaf};
+use pyo3::prelude::*;
 use tensor_meta::{SymInt, TensorMeta};
 use translator::stop::{R, Stop};
 use translator::torch_ops::args::MetaArg;
@@ -84,4 +85,38 @@ impl SizesAt {
         let value = int.expr.eval(&other);
         value.ok_or_else(|| Stop::unsupported("a size whose value is not known"))
     }
+}
+
+/// Whether data decides how large a tensor is.
+///
+/// # Errors
+/// Those of asking for a size.
+pub(crate) fn decided_by_data(tx: &mut Tx<'_>, meta: &TensorMeta) -> R<bool> {
+    for size in meta.shape.iter().filter(|size| size.as_const().is_none()) {
+        let size = tx.sym_int(*size)?;
+        if tx.follows_from_read(&size) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Whether an array looks like a tensor, but for the sizes that data decides.
+///
+/// # Errors
+/// What NumPy raises.
+pub(crate) fn fits_but_for_data(real: &Bound<'_, PyAny>, meta: &TensorMeta) -> R<bool> {
+    let shape: Vec<i64> = real.getattr("shape")?.extract()?;
+    let item: i64 = real.getattr("itemsize")?.extract()?;
+    let strides: Vec<i64> = real.getattr("strides")?.extract()?;
+    // Of what is as large as a size that data decides, NumPy says how large it is in its array.
+    let number = |n: &SymInt| {
+        let same = meta.shape.iter().position(|size| size == n);
+        n.as_const().or_else(|| shape.get(same?).copied())
+    };
+    let sizes: Option<Vec<i64>> = meta.shape.iter().map(number).collect();
+    let own = meta.strides.iter().map(|s| Some(number(s)? * item));
+    let own: Option<Vec<i64>> = own.collect();
+    // The strides of a row are recorded where they are others.
+    Ok(sizes.as_ref() == Some(&shape) && (own == Some(strides) || shape.len() == 1))
 }

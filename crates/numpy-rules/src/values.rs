@@ -225,7 +225,9 @@ fn bring_in(tx: &mut Tx<'_>, id: ObjId) -> R<ArrayBody> {
         kw: Vec::new(),
         kind: EarlyKind::Make,
     });
-    let Var::Tensor(tensor) = tx.early_tensor(&tensor, early, source, sizes)? else {
+    let Var::Tensor(tensor) =
+        crate::early_tensors::early_tensor(tx, &tensor, early, source, sizes)?
+    else {
         return Err(Stop::Internal("a tensor that is none".into()));
     };
     if may_have_written(tx) {

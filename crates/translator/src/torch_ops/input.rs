@@ -168,55 +168,8 @@ impl Tx<'_> {
         Ok(meta)
     }
 
-    /// A tensor that an early call makes: a placeholder, named by what it is made `of`. It looks the same at each call,
-    /// but for `sizes` that are other numbers of the program: it is contiguous then.
-    ///
-    /// # Errors
-    /// A break for tensors without plain strides.
-    pub fn early_tensor(
-        &mut self,
-        obj: &Obj,
-        source: SourceId,
-        of: SourceId,
-        sizes: Vec<Option<SourceId>>,
-    ) -> R<Var> {
-        let abi = TorchAbi::get(self.py)?;
-        let mut meta = abi
-            .read_meta(self.py, obj.bind(self.py))
-            .map_err(|e| Stop::unsupported(e.to_string()))?;
-        let hints = meta.sizes().unwrap_or_default();
-        for (dim, (number, hint)) in sizes.iter().zip(hints).enumerate() {
-            if let Some(number) = number {
-                meta.shape[dim] = self.least_symbol(IntExpr::Source(*number), hint);
-            }
-        }
-        if sizes.iter().any(Option::is_some) {
-            let mut step = tensor_meta::SymInt::Const(1);
-            for dim in (0..sizes.len()).rev() {
-                meta.strides[dim] = step;
-                step = self.log.sizes.multiply(step, meta.shape[dim]);
-            }
-        }
-        self.facts.early_sizes.insert(source, sizes);
-        Ok(self.add_input(obj, source, of, meta, false))
-    }
-
-    /// The tensor that an early call made, where it is an input of the graph already.
-    ///
-    /// # Errors
-    /// [`Stop::Internal`] where torch can't be read.
-    pub fn early_input(&self, early: SourceId) -> R<Option<Var>> {
-        let Some(input) = self.log.inputs.iter().find(|i| i.source == early) else {
-            return Ok(None);
-        };
-        let abi = TorchAbi::get(self.py)?;
-        let meta = abi.read_meta(self.py, input.obj.bind(self.py));
-        let meta = meta?;
-        Ok(Some(self.input_var(input, meta)))
-    }
-
     /// A placeholder for a tensor, with the name of a source.
-    fn add_input(
+    pub fn add_input(
         &mut self,
         obj: &Obj,
         source: SourceId,
@@ -237,7 +190,8 @@ impl Tx<'_> {
         var
     }
 
-    fn input_var(&self, input: &GraphInput, meta: TensorMeta) -> Var {
+    /// An input of the graph as a value.
+    pub fn input_var(&self, input: &GraphInput, meta: TensorMeta) -> Var {
         Var::Tensor(Rc::new(TensorVar {
             node: input.node,
             class: input.obj.bind(self.py).get_type().into_any().unbind(),

@@ -66,7 +66,7 @@ impl Tx<'_> {
     }
 
     /// A number that is at least [`LEAST_SIZE`], which is guarded.
-    pub(super) fn least_symbol(&mut self, expr: IntExpr, hint: i64) -> SymInt {
+    pub fn least_symbol(&mut self, expr: IntExpr, hint: i64) -> SymInt {
         self.guard_relation(IntRelation {
             op: IntCompare::Ge,
             left: expr.clone(),

@@ -37,7 +37,7 @@ pub struct Log {
     /// floats that are inputs of the graph, in the order of their first use
     pub float_inputs: Vec<FloatInput>,
     /// sizes that are no constants; what is known to be equal is cut back, their symbols stay
-    pub(crate) sizes: Sizes,
+    pub sizes: Sizes,
     /// guards so far, in the order in which they were added
     pub guards: Vec<Guard>,
     /// for each guard the code and line that asked for it
@@ -127,7 +127,7 @@ pub struct Facts {
     /// what wrappers hold and say by properties: which wrapper, and the name of the property
     pub held_by: FxHashMap<SourceId, (SourceId, Arc<str>)>,
     /// which numbers the sizes of tensors that are made early are, where those are no constants
-    pub(crate) early_sizes: FxHashMap<SourceId, Vec<Option<SourceId>>>,
+    pub early_sizes: FxHashMap<SourceId, Vec<Option<SourceId>>>,
     /// bits of the values of dynamic floats, by their sources
     pub(crate) float_values: FxHashMap<SourceId, u64>,
     /// torch's FakeTensorMode, once it was needed
