@@ -51,9 +51,11 @@ pub(crate) fn call_on_numbers<'py>(tx: &mut Tx<'py>, what: &What<'_, 'py>, args:
     for v in args.values() {
         any |= is_changing(tx, v)? && !is_operand(tx, what, v)?;
     }
-    if !any {
+    if !any || tx.ints.specialize_numpy {
         return Ok(None);
     }
+    // Where something needs their values, they are constants.
+    tx.ints.has_changing_numpy = true;
     match on_numbers(tx, what, args) {
         Err(Stop::Break(_)) | Ok(None) => {
             tx.restore(&before);
