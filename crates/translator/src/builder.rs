@@ -229,6 +229,10 @@ impl Tx<'_> {
         if is(&known.mappingproxy)
             && let Some(mapping) = self.plain_mapping_under(b)?
         {
+            // It may be that of a class.
+            if self.st.effects.any_held() {
+                return Err(Stop::unsupported("a mapping proxy where a class has changed"));
+            }
             let s = self.source(Source::Under { base: source });
             let body = Body::MappingProxy(self.lazy(mapping, s));
             let state = ObjState::existing(ty.into_any().unbind(), body, obj.clone(), source);

@@ -195,16 +195,7 @@ impl<'py> Tx<'py> {
             Err(e) => return Err(self.raise_pyerr(&e)),
         };
         match &**name {
-            "__dict__" if self.is_class_written(&class) => {
-                return Err(Stop::unsupported("`__dict__` of a class that has changed"));
-            }
-            "__dict__" => {
-                let name = name.clone();
-                let source = Some(self.source(Source::Attr { base, name }));
-                let obj = value.unbind();
-                return Ok(Flow::Value(Var::Py(Rc::new(PyVar { obj, source }))));
-            }
-            "__annotations__" => {
+            "__annotations__" | "__dict__" => {
                 let name = name.clone();
                 let source = self.source(Source::Attr { base, name });
                 return Ok(Flow::Value(self.lazy(value.unbind(), source)));
