@@ -253,6 +253,13 @@ impl<'py> Tx<'py> {
                 return Ok(Flow::Value(v));
             }
         } else if let Some(v) = dict_get(&dict, name) {
+            // Calls that wait may be about to change it: the filters of `warnings`.
+            if v.is_instance_of::<pyo3::types::PyList>()
+                && self.st.effects.calls.iter().any(|call| call.silent)
+                && crate::deferred::is_observing(dict.as_any())
+            {
+                return Err(Stop::unsupported("a list that a waiting call may change"));
+            }
             let base = match p.source {
                 Some(s) => s,
                 None => {
