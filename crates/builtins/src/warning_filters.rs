@@ -106,7 +106,11 @@ fn enter(tx: &mut Tx<'_>, _: &'static str, args: Args) -> Given {
     {
         return Err(at_once());
     }
-    defer(tx, "catch_warnings.__enter__", Args::pos(vec![Var::Obj(id)]))
+    defer(
+        tx,
+        "catch_warnings.__enter__",
+        Args::pos(vec![Var::Obj(id)]),
+    )
 }
 
 fn exit(tx: &mut Tx<'_>, _: &'static str, args: Args) -> Given {
@@ -133,7 +137,9 @@ fn exit(tx: &mut Tx<'_>, _: &'static str, args: Args) -> Given {
         tx.st.effects.take_back(at);
     }
     let entered = tx.bool(true);
-    tx.st.effects.write_attr(id, &"_entered".into(), Some(entered));
+    tx.st
+        .effects
+        .write_attr(id, &"_entered".into(), Some(entered));
     value(none)
 }
 
@@ -155,7 +161,9 @@ fn is_harmless(tx: &mut Tx<'_>, name: &'static str, args: Args) -> R<bool> {
     let py = tx.py;
     let names: &[&str] = match name {
         "simplefilter" => &["action", "category", "lineno", "append"],
-        _ => &["action", "message", "category", "module", "lineno", "append"],
+        _ => &[
+            "action", "message", "category", "module", "lineno", "append",
+        ],
     };
     let given = tx.by_name(name, args, names, 1, names.len())?;
     for (name, v) in names.iter().zip(given) {
