@@ -263,6 +263,11 @@ impl<'py> Tx<'py> {
         };
         let py = self.py;
         let value = value.map(|v| self.realize(&v)).transpose()?;
+        let name = if &**name == "_grad" {
+            &"grad".into()
+        } else {
+            name
+        };
         if let ("requires_grad", Some(Var::Const(o))) = (&**name, &value)
             && let Ok(wanted) = o.bind(py).cast_exact::<PyBool>()
             && self.set_requires_grad(t, wanted.is_true())?
@@ -291,7 +296,8 @@ impl<'py> Tx<'py> {
         };
         // A mode that is in force, or the tensor's class, would see the residual code's write.
         let is_seen = self.outer_modes > 0 || self.is_subclass(t);
-        if !fits || &**name == "grad" && (t.input.is_none() || is_seen) {
+        let is_recorded = t.input.is_none() && self.st.effects.meta(t).requires_grad;
+        if !fits || &**name == "grad" && (is_recorded || is_seen) {
             return Err(unsupported());
         }
         self.st.effects.write_tensor_attr(t, name, value);
