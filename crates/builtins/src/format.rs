@@ -31,12 +31,19 @@ pub fn format_value(
     if let Some(text) = tensor_text(tx, v, conv, &spec)? {
         return Ok(text);
     }
+    let empty = matches!(&spec, Var::Const(o) if o.bind(tx.py).len().is_ok_and(|n| n == 0));
     let v = match conv {
         None => tx.realize(v)?,
-        Some(c) => convert_value(tx, v, c)?,
+        Some(c) => {
+            let text = convert_value(tx, v, c)?;
+            match empty {
+                true => text,
+                false => tx.realize(&text)?,
+            }
+        }
     };
-    let empty = matches!(&spec, Var::Const(o) if o.bind(tx.py).len().is_ok_and(|n| n == 0));
     match &v {
+        Var::Text(_) if !empty => Err(Stop::unsupported("a format of a text that is not known")),
         Var::Const(o) => {
             let (o, Some(s)) = (o.clone(), tx.as_const(&spec)?) else {
                 return Err(Stop::unsupported("a format spec that is no constant"));

@@ -204,15 +204,26 @@ impl Tx<'_> {
                 return Ok(Some(false));
             }
         }
-        let other = match (self.as_dynamic(a), self.as_dynamic(b)) {
+        let (i, other) = match (self.as_dynamic(a), self.as_dynamic(b)) {
             (Some(x), Some(y)) => return Ok(Rc::ptr_eq(&x, &y).then_some(true)),
-            (Some(_), None) => self.realize(b)?,
-            (None, Some(_)) => self.realize(a)?,
+            (Some(x), None) => (x, self.realize(b)?),
+            (None, Some(x)) => (x, self.realize(a)?),
             (None, None) => return Ok(None),
         };
-        let int =
-            matches!(&other, Var::Const(o) if o.bind(self.py).is_exact_instance_of::<PyInt>());
-        Ok((!int).then_some(false))
+        if let Var::Const(o) = &other
+            && let Ok(o) = o.bind(self.py).cast_exact::<PyInt>()
+            && let Ok(o) = o.extract()
+        {
+            if i.value == o {
+                return Ok(None);
+            }
+            self.guard_relation(IntRelation {
+                op: IntCompare::Ne,
+                left: i.expr.clone(),
+                right: IntExpr::Const(o),
+            });
+        }
+        Ok(Some(false))
     }
 
     /// The truth of a dynamic int, guarded.
