@@ -330,7 +330,16 @@ pub(crate) fn exception_text(tx: &mut Tx<'_>, v: &Var) -> R<Option<Var>> {
         return Ok(None);
     };
     let class = tx.type_of(v)?;
-    let text = class.bind(tx.py).getattr("__str__")?;
+    // A function of the program's that the class has may be what asks.
+    let mro = class.bind(tx.py).getattr("__mro__")?;
+    let mut text = mro.get_item(mro.len()? - 1)?.getattr("__str__")?;
+    for c in mro.try_iter()? {
+        let held = c?.getattr("__dict__")?.call_method1("get", ("__str__",))?;
+        if !held.is_none() && !held.get_type().is(tx.known.function.bind(tx.py)) {
+            text = held;
+            break;
+        }
+    }
     let builtin = |name: &str| {
         tx.known
             .builtins
@@ -364,9 +373,8 @@ pub(crate) fn exception_text(tx: &mut Tx<'_>, v: &Var) -> R<Option<Var>> {
 
 /// The text that a C class of exceptions makes of its fields.
 fn own_text(tx: &mut Tx<'_>, v: &Var, text: &Bound<'_, PyAny>) -> R<Var> {
-    let in_c = !text.get_type().is(tx.known.function.bind(tx.py));
     let stand_in = match v {
-        Var::Obj(id) if in_c => crate::exceptions::stand_in(tx, *id)?,
+        Var::Obj(id) => crate::exceptions::stand_in(tx, *id)?,
         _ => None,
     };
     match stand_in {

@@ -353,6 +353,14 @@ fn pow(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     };
     match &a[2] {
         Some(m) if !m.is_none(tx.py) => {
+            let base = tx.realize(x)?;
+            if tx.special(&base, "__pow__")?.is_user() {
+                let given = tx.special_sync(&base, "__pow__", vec![y.clone(), m.clone()])?;
+                return match tx.is_not_implemented(&given) {
+                    true => Err(Stop::unsupported("`__pow__` that gives NotImplemented")),
+                    false => value(given),
+                };
+            }
             constructor(tx, "pow", Args::pos(vec![x.clone(), y.clone(), m.clone()]))
         }
         _ => tx.binary(BinaryOp::Power, false, x, y).map(Some),
