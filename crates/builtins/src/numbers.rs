@@ -2,6 +2,7 @@
 
 use crate::asked::pure_const;
 use bytecode::op::{BinaryOp, CompareOp, UnaryOp};
+use guards::IntUnary;
 use pyo3::prelude::*;
 use pyo3::types::{PyFloat, PyInt, PyTuple};
 use tensor_meta::Reads;
@@ -185,7 +186,15 @@ fn number(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
                     Special::Absent => {}
                 }
             }
+            if let Some(plain) = tx.plain_value(&v) {
+                return number(tx, name, Args::pos(vec![plain]));
+            }
         }
+    }
+    if args.values().any(|v| tx.plain_value(v).is_some()) {
+        return Err(Stop::unsupported(format!(
+            "{name}() of an object of the program's class"
+        )));
     }
     if args
         .pos
@@ -234,7 +243,9 @@ fn slice(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
 
 fn abs(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     let v = tx.one(name, args)?;
-    if let Some(v) = tx.int_abs(&v) {
+    if let Some(i) = tx.as_dynamic(&v)
+        && let Some(v) = Tx::int_function(IntUnary::Abs, &i)
+    {
         return value(v);
     }
     if let Some(v) = compute(tx, name, &Args::pos(vec![v.clone()]))? {
@@ -306,6 +317,8 @@ fn divmod(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     let a = tx.positional(name, args, 2, 2)?;
     if let [x, y] = &a[..]
         && (tx.changes(x, Changing::Any) || tx.changes(y, Changing::Any))
+        // Which has no `divmod`.
+        && !matches!((tx.look(x)?, tx.look(y)?), (Var::Tensor(_), _) | (_, Var::Tensor(_)))
         && truth_of_number(tx, y)? == Some(true)
     {
         let quotient = tx.binary_sync(BinaryOp::FloorDivide, x, y)?;

@@ -156,13 +156,8 @@ impl Tx<'_> {
         }
     }
 
-    /// `abs(a)` of a dynamic int. `None`: it takes the value.
-    pub fn int_abs(&mut self, a: &Var) -> Option<Var> {
-        let i = self.as_dynamic(a)?;
-        Self::int_function(IntUnary::Abs, &i)
-    }
-
-    fn int_function(op: IntUnary, i: &IntVar) -> Option<Var> {
+    /// A function of a dynamic int. `None`: it takes the value.
+    pub fn int_function(op: IntUnary, i: &IntVar) -> Option<Var> {
         let value = op.eval(i.value)?;
         let expr = IntExpr::unary(op, &i.expr)?;
         Some(Var::Int(Rc::new(IntVar { expr, value })))
