@@ -71,6 +71,7 @@ impl<'py> Tx<'py> {
                 "__self__" => return Ok(Flow::Value(s.receiver.clone())),
                 "__thisclass__" => return Ok(Flow::Value(Var::py(s.after.clone()))),
                 "__self_class__" => return Ok(Flow::Value(Var::py(s.start.clone()))),
+                "__get__" => return Err(Stop::unsupported("super().__get__")),
                 _ => {}
             }
             return Err(self.raise(

@@ -13,7 +13,7 @@ use variables::{TensorVar, Var};
 
 use super::emit::Callee;
 use super::raising;
-use crate::raw::{dict_get, instance_dict};
+use crate::raw::{dict_get, instance_dict, type_lookup};
 use crate::stop::{R, Stop};
 use crate::tx::{Args, Flow, Tx};
 
@@ -217,7 +217,9 @@ impl<'py> Tx<'py> {
                 None => {}
             }
         }
-        match t.class.bind(py).getattr(&**name) {
+        // A metaclass's are not the tensor's.
+        let has = type_lookup(t.class.bind(py).cast().map_err(PyErr::from)?, name).ok_or(());
+        match has.and_then(|_| t.class.bind(py).getattr(&**name).map_err(drop)) {
             Ok(a) if a.is_callable() => Ok(Flow::Value(Var::BuiltinMethod(Rc::new((
                 var.clone(),
                 name.clone(),
