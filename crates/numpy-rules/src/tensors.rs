@@ -9,7 +9,7 @@ use tensor_meta::{DType, Device, TensorMeta};
 use torch_abi::contexts::modes_see_operations;
 use translator::rules::{Given, Rule, RuleList, value};
 use translator::stop::{R, Stop};
-use translator::tx::{Args, Tx};
+use translator::tx::{Args, Flow, Tx};
 use variables::{TensorVar, Var};
 
 use crate::functions::{items_of, stack};
@@ -113,13 +113,13 @@ fn as_tensor(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     of_data(tx, name, args, false)
 }
 
-/// `torch.asarray(array, dtype=...)`: of other arguments it is an operation as any.
+/// `torch.asarray(array, dtype=..., device=...)`: of other arguments it is an operation as any.
 fn as_array(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
-    let is_dtype = |(name, _): &(_, Var)| {
+    let is_told = |(name, _): &(_, Var)| {
         let name: &std::sync::Arc<str> = name;
-        &**name == "dtype"
+        matches!(&**name, "dtype" | "device")
     };
-    match args.pos.len() == 1 && args.kw.iter().all(is_dtype) {
+    match args.pos.len() == 1 && args.kw.iter().all(is_told) {
         true => of_data(tx, name, args, false),
         false => Ok(None),
     }
@@ -296,21 +296,18 @@ fn of_array(tx: &mut Tx<'_>, name: &'static str, args: Args, copies: bool) -> Gi
         (first, copies) = (made, true);
     }
     let known = &["data", "dtype", "device", "requires_grad", "pin_memory"];
-    let positional = if copies { 1 } else { 3 };
-    let Ok(given) = tx.by_name(name, args.clone(), known, 1, positional) else {
+    let Ok(given) = tx.by_name(name, args.clone(), known, 1, 1) else {
         return Ok(None);
     };
-    for v in given.iter().skip(2).flatten() {
-        let v = tx.realize(v)?;
-        let no = tx.bool(false);
-        if !v.is_none(tx.py) && !tx.is_same(&v, &no)? {
-            return Ok(None);
-        }
+    if given[4].as_ref().map(|v| tx.truth(v)).transpose()? == Some(true) {
+        return Ok(None);
     }
-    let dtype = match &given[1] {
-        Some(v) => Some(tx.realize(v)?).filter(|v| !v.is_none(tx.py)),
-        None => None,
-    };
+    let learns = given[3].as_ref().map(|v| tx.truth(v)).transpose()? == Some(true);
+    let mut kw = Vec::with_capacity(3);
+    for (name, v) in known.iter().zip(&given).skip(1).take(2) {
+        let v = v.as_ref().map(|v| tx.realize(v)).transpose()?;
+        kw.extend(v.filter(|v| !v.is_none(tx.py)).map(|v| ((*name).into(), v)));
+    }
     let Some(array) = array_of(tx, &first)? else {
         return Ok(None);
     };
@@ -318,22 +315,28 @@ fn of_array(tx: &mut Tx<'_>, name: &'static str, args: Args, copies: bool) -> Gi
     // A number has no memory that a tensor could lie in.
     let copies = copies || !tx.known.is_exact_ndarray(&tx.obj(array.id).class);
     check_state(tx)?;
-    let flow = match (copies, dtype) {
-        (true, None) => tx.tensor_method(&tensor, "clone", Args::default())?,
-        (true, Some(dtype)) => {
-            let kw = vec![("copy".into(), tx.bool(true))];
-            let pos = vec![dtype];
+    let tensor = match copies {
+        true => tensor,
+        false => match on_memory(tx, &array)? {
+            Some(tensor) => tensor,
+            None => return Ok(None),
+        },
+    };
+    let flow = match (kw.is_empty(), copies) {
+        (true, true) => tx.tensor_method(&tensor, "clone", Args::default())?,
+        (true, false) => Flow::Value(tensor),
+        (false, _) => {
+            if copies {
+                kw.push(("copy".into(), tx.bool(true)));
+            }
+            let pos = Vec::new();
             tx.tensor_method(&tensor, "to", Args { pos, kw })?
         }
-        (false, dtype) => {
-            let Some(tensor) = on_memory(tx, &array)? else {
-                return Ok(None);
-            };
-            match dtype {
-                Some(dtype) => tx.tensor_method(&tensor, "to", Args::pos(vec![dtype]))?,
-                None => return value(tensor),
-            }
-        }
     };
+    if !learns {
+        return Ok(Some(flow));
+    }
+    let made = tx.finish_flow(flow)?;
+    let flow = tx.tensor_method(&made, "requires_grad_", Args::default())?;
     Ok(Some(flow))
 }
