@@ -4,7 +4,7 @@
 //! expressions is the translator's business.
 //!
 //! Invariants: an expression means what Python's exact ints give; evaluation that does not fit 64 bits at any step
-//! gives nothing, never a wrong value; an expression has at most [`MAX_SIZE`] nodes.
+//! gives nothing, never a wrong value; an expression has at most [`LARGEST`] nodes.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -14,8 +14,11 @@ use smallvec::SmallVec;
 
 use crate::source::SourceId;
 
-/// How many nodes an expression may have.
+/// How many nodes an expression may have that tracing makes.
 pub const MAX_SIZE: u32 = 48;
+
+/// How many nodes one may have that a compiler guards on.
+pub const LARGEST: u32 = 512;
 
 /// The largest exponent and the longest shift to the left.
 const MAX_BITS: i64 = 64;
@@ -252,6 +255,11 @@ impl IntExpr {
     /// An operation on two; `None` where the expression would be too large. Sums with numbers are merged, so that
     /// a counter that is raised step by step stays small.
     pub fn binary(op: IntBinary, a: &IntExpr, b: &IntExpr) -> Option<IntExpr> {
+        Self::binary_within(MAX_SIZE, op, a, b)
+    }
+
+    /// The same; `None` where it would have more nodes than `most`.
+    pub fn binary_within(most: u32, op: IntBinary, a: &IntExpr, b: &IntExpr) -> Option<IntExpr> {
         let (op, b) = match (op, b) {
             (IntBinary::Subtract, Self::Const(n)) if *n != i64::MIN => {
                 (IntBinary::Add, Self::Const(-n))
@@ -268,7 +276,7 @@ impl IntExpr {
             });
         }
         let size = a.size() + b.size() + 1;
-        (size <= MAX_SIZE).then(|| Self::Binary(op, Arc::new((a.clone(), b))))
+        (size <= most).then(|| Self::Binary(op, Arc::new((a.clone(), b))))
     }
 
     /// How many nodes it has.

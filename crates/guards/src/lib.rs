@@ -25,7 +25,7 @@ pub mod tree;
 pub mod value;
 
 pub use calls::CallExpr;
-pub use expr::{Extent, IntBinary, IntCompare, IntExpr, IntLeaf, IntRelation, IntUnary};
+pub use expr::{Extent, IntBinary, IntCompare, IntExpr, IntLeaf, IntRelation, IntUnary, LARGEST};
 pub use guard::{GlobalState, Guard, GuardKind, ModeSpec, ReadLine, TensorSpec, UserFrame};
 pub use program::{Program, VerifyError};
 pub use set::{ConstTypes, GuardSet};

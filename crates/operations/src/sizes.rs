@@ -151,14 +151,13 @@ impl Sizes {
 
     /// The same, where the table has operations for all of it.
     pub fn split(&mut self, expr: &IntExpr) -> Option<SymInt> {
+        if let Some((_, known)) = self.symbols.iter().find(|s| s.0 == *expr) {
+            return Some(*known);
+        }
         Some(match expr {
             IntExpr::Const(n) => SymInt::Const(*n),
-            IntExpr::Source(_) | IntExpr::Dim(..) => self.symbols.iter().find(|s| s.0 == *expr)?.1,
-            IntExpr::Unary(..) => return None,
+            IntExpr::Source(_) | IntExpr::Dim(..) | IntExpr::Unary(..) => return None,
             IntExpr::Binary(op @ (IntBinary::Max | IntBinary::Min), ab) => {
-                if let Some((_, known)) = self.symbols.iter().find(|s| s.0 == *expr) {
-                    return Some(*known);
-                }
                 let (a, b) = (self.split(&ab.0)?, self.split(&ab.1)?);
                 let before = self.table.symbols();
                 let made = self.table.extreme(*op == IntBinary::Max, a, b)?;
@@ -176,6 +175,16 @@ impl Sizes {
                     (IntBinary::Remainder, IntExpr::Const(b @ 1..)) => {
                         let quotient = self.table.floor_divide(a, *b);
                         let whole = self.table.multiply(quotient, SymInt::Const(*b));
+                        self.table.subtract(a, whole)
+                    }
+                    (IntBinary::FloorDivide, b) => {
+                        let b = self.split(b)?;
+                        self.table.known_quotient(a, b)?
+                    }
+                    (IntBinary::Remainder, b) => {
+                        let b = self.split(b)?;
+                        let quotient = self.table.known_quotient(a, b)?;
+                        let whole = self.table.multiply(quotient, b);
                         self.table.subtract(a, whole)
                     }
                     (IntBinary::Add, b) => {

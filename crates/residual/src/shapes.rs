@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use fx_graph::{AotInput, ShapeCompare, ShapeExpr, ShapeGuard, ShapeLeaf, ShapeOperator};
-use guards::{Extent, IntBinary, IntCompare, IntExpr, IntRelation, IntUnary, Source, SourceId};
+use guards::{Extent, IntBinary, IntCompare, IntExpr, IntRelation, LARGEST, Source, SourceId};
 use pyo3::prelude::*;
 use pyo3::types::PyInt;
 use torch_abi::overlap::objects_may_overlap;
@@ -283,14 +283,15 @@ fn expr(tx: &mut Finished<'_, '_>, inputs: &[CallInput], of: &ShapeExpr) -> R<Op
     Ok(match of {
         ShapeExpr::Const(n) => Some(IntExpr::Const(*n)),
         ShapeExpr::Leaf(leaf) => Some(leaf_expr(tx, inputs, leaf)?),
-        ShapeExpr::Negative(x) => {
-            expr(tx, inputs, x)?.and_then(|x| IntExpr::unary(IntUnary::Negative, &x))
-        }
+        ShapeExpr::Negative(x) => expr(tx, inputs, x)?.and_then(|x| {
+            let zero = IntExpr::Const(0);
+            IntExpr::binary_within(LARGEST, IntBinary::Subtract, &zero, &x)
+        }),
         ShapeExpr::Binary(op, ab) => {
             let op = operator(*op);
             let (a, b) = (expr(tx, inputs, &ab.0)?, expr(tx, inputs, &ab.1)?);
             match (a, b) {
-                (Some(a), Some(b)) => IntExpr::binary(op, &a, &b),
+                (Some(a), Some(b)) => IntExpr::binary_within(LARGEST, op, &a, &b),
                 _ => None,
             }
         }

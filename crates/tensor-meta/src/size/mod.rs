@@ -9,6 +9,7 @@
 //! Expressions and facts are in the caller's [`SizeTable`], which is at work during
 //! [`SizeTable::scope`] only. Known sizes never touch it.
 
+mod equal;
 mod large;
 mod poly;
 mod range;

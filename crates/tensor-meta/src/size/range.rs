@@ -4,6 +4,7 @@
 //!
 //! Invariant: a range has all values that there may be; for rules, a size that is not known is neither 0 nor 1.
 
+use super::Size;
 use super::poly::{Atom, Mono, Poly};
 use super::table::{Asks, LEAST_UNKNOWN, SizeTable};
 
@@ -135,6 +136,52 @@ impl SizeTable {
                     high.map(|high| end(high, high < 0)),
                 )
             }
+        }
+    }
+
+    /// Keeps that `a` is at least `b + more`, where that says something of the range of atoms: what comes later is decided
+    /// by it, such as the number of elements behind an operation whose result may not be empty.
+    pub(super) fn keep_range(&mut self, a: Size, b: Size, more: i64) {
+        let difference = self.poly(a).add(&self.poly(b), -1);
+        let not_negative =
+            difference.and_then(|difference| difference.add(&Poly::number(more), -1));
+        let Some(not_negative) = not_negative else {
+            return;
+        };
+        let ranges = match not_negative.of_one() {
+            Some((atom, factor, rest)) => {
+                let (factor, rest) = (i128::from(factor), i128::from(rest));
+                // `factor * atom >= -rest`, rounded to where the atom can be.
+                vec![match factor > 0 {
+                    true => (atom, (Some(-rest.div_euclid(factor)), None)),
+                    false => (atom, (None, Some(rest.div_euclid(-factor)))),
+                }]
+            }
+            None => self.factors_above_zero(&not_negative),
+        };
+        for (atom, range) in ranges {
+            // A fact about what is not known while tracing is none that a guard checks.
+            if !self.depends_on_unknown(atom) && !self.ranges.contains(&(atom, range)) {
+                self.ranges.push((atom, range));
+            }
+        }
+    }
+
+    /// The ranges of the factors of a product of which something is left when a number is taken away: none of them is
+    /// zero. Nothing is said where one may be negative.
+    fn factors_above_zero(&self, not_negative: &Poly) -> Vec<(Atom, Range)> {
+        let [product, number] = &not_negative.terms[..] else {
+            return Vec::new();
+        };
+        let is_above_zero = number.atoms.is_empty() && number.factor < 0 && product.factor > 0;
+        let least = |atom: Atom| self.range_of(atom, Asks::Program).0;
+        let atoms = || product.atoms.iter().map(|(atom, _)| *atom);
+        match is_above_zero && atoms().all(|atom| least(atom) >= Some(0)) {
+            true => atoms()
+                .filter(|atom| least(*atom) == Some(0))
+                .map(|atom| (atom, (Some(1), None)))
+                .collect(),
+            false => Vec::new(),
         }
     }
 }

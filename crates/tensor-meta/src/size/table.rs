@@ -44,7 +44,9 @@ pub struct SizeTable {
     index: FxHashMap<Poly, u32>,
     pub(super) facts: Vec<Fact>,
     /// symbols that facts made equal to something
-    equal: Vec<(Atom, Poly)>,
+    pub(super) equal: Vec<(Atom, Poly)>,
+    /// sums that facts made zero, of which no atom follows from the others
+    pub(super) zeros: Vec<Poly>,
     /// what the program said is not negative
     pub(super) assumed: Vec<Assumed>,
     /// what is never negative by what symbols are: the larger of two, less one of them
@@ -84,6 +86,7 @@ pub(super) struct Bounds {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Known {
     equal: usize,
+    zeros: usize,
     assumed: usize,
     ranges: usize,
 }
@@ -273,6 +276,7 @@ impl SizeTable {
     pub fn known(&self) -> Known {
         Known {
             equal: self.equal.len(),
+            zeros: self.zeros.len(),
             assumed: self.assumed.len(),
             ranges: self.ranges.len(),
         }
@@ -281,6 +285,7 @@ impl SizeTable {
     /// Forgets what facts said, and what was relied on, since that much was known.
     pub fn forget(&mut self, known: Known) {
         self.equal.truncate(known.equal);
+        self.zeros.truncate(known.zeros);
         self.assumed.truncate(known.assumed);
         self.ranges.truncate(known.ranges);
     }
@@ -316,6 +321,16 @@ impl SizeTable {
     pub fn quotient_of(&mut self, a: SymInt, b: SymInt) -> (SymInt, Vec<Fact>) {
         let quotient = self.of(Arithmetic::Divide, a, b);
         (quotient, std::mem::take(&mut self.facts))
+    }
+
+    /// `a // b` where a size was divided so before: what that relies on was told then.
+    pub fn known_quotient(&self, a: SymInt, b: SymInt) -> Option<SymInt> {
+        let (a, b) = (self.size(a), self.size(b));
+        let simpler = self.simpler_quotient(a, b);
+        let pair = simpler.unwrap_or_else(|| (self.poly(a), self.poly(b)));
+        let number = self.quotients.iter().position(|known| *known == pair)?;
+        let atom = Poly::atom(Atom::Quotient(number as u32));
+        self.index.get(&atom).map(|expr| SymInt::Expr(*expr))
     }
 
     /// Whether a relation is one that holds, or one that does not, for all values. `None`: it
@@ -481,31 +496,6 @@ impl SizeTable {
         }
     }
 
-    /// Keeps that `a` is at least `b + more`, where that is the range of one atom: what comes later is decided by it,
-    /// such as the number of elements behind an operation whose result may not be empty.
-    fn keep_range(&mut self, a: Size, b: Size, more: i64) {
-        let difference = self.poly(a).add(&self.poly(b), -1);
-        let Some((atom, factor, rest)) = difference
-            .and_then(|difference| difference.add(&Poly::number(more), -1))
-            .and_then(|not_negative| not_negative.of_one())
-        else {
-            return;
-        };
-        // A fact about what is not known while tracing is none that a guard checks.
-        if self.depends_on_unknown(atom) {
-            return;
-        }
-        let (factor, rest) = (i128::from(factor), i128::from(rest));
-        // `factor * atom >= -rest`, rounded to where the atom can be.
-        let range = match factor > 0 {
-            true => (Some(-rest.div_euclid(factor)), None),
-            false => (None, Some(rest.div_euclid(-factor))),
-        };
-        if !self.ranges.contains(&(atom, range)) {
-            self.ranges.push((atom, range));
-        }
-    }
-
     pub(super) fn depends_on_unknown(&self, atom: Atom) -> bool {
         match atom {
             Atom::Symbol(number) => self.symbols[number as usize].is_unknown,
@@ -517,23 +507,13 @@ impl SizeTable {
         }
     }
 
-    pub(super) fn make_equal(&mut self, a: Size, b: Size) {
-        let zero = self.poly(a).add(&self.poly(b), -1);
-        // The last one goes, so that nothing is replaced by itself.
-        if let Some((gone, by)) = zero.and_then(|zero| zero.solved_for_last())
-            && !self.equal.iter().any(|(atom, _)| *atom == gone)
-        {
-            self.equal.push((gone, by));
-        }
-    }
-
     /// `==` or `<`, where it is the same for all values that there may be.
     fn always(&self, op: Compare, a: Size, b: Size, who: Asks) -> Option<bool> {
         let difference = self.poly(b).add(&self.poly(a), -1);
         let sure = difference.as_ref();
         let sure = sure.and_then(|difference| self.of_difference(op, difference, who));
-        let sure = sure.or_else(|| self.of_multiples(op, a, b, who));
-        if sure.is_some() || self.equal.is_empty() {
+        let sure = sure.or_else(|| self.of_multiples(op, (&self.poly(a), &self.poly(b)), who));
+        if sure.is_some() || self.equal.is_empty() && self.zeros.is_empty() {
             return sure;
         }
         let reduced = match difference {
@@ -541,35 +521,28 @@ impl SizeTable {
             None => self.reduced(b)?.add(&self.reduced(a)?, -1),
         };
         self.of_difference(op, &reduced?, who)
+            .or_else(|| self.by_zeros(op, a, b, who))
     }
 
     /// The same of a size above zero and a multiple of it: what is between them is how often.
-    fn of_multiples(&self, op: Compare, a: Size, b: Size, who: Asks) -> Option<bool> {
-        let (a, b, one) = (self.poly(a), self.poly(b), Poly::number(1));
+    pub(super) fn of_multiples(
+        &self,
+        op: Compare,
+        (a, b): (&Poly, &Poly),
+        who: Asks,
+    ) -> Option<bool> {
+        let one = Poly::number(1);
         let is_above_zero = |size: &Poly| self.range(size, who).0.is_some_and(|least| least > 0);
-        let difference = match (b.divide(&a), a.divide(&b)) {
-            (Some(times), _) if is_above_zero(&a) => times.add(&one, -1),
-            (_, Some(times)) if is_above_zero(&b) => one.add(&times, -1),
+        let difference = match (b.divide(a), a.divide(b)) {
+            (Some(times), _) if is_above_zero(a) => times.add(&one, -1),
+            (_, Some(times)) if is_above_zero(b) => one.add(&times, -1),
             _ => None,
         };
         self.of_difference(op, &difference?, who)
     }
 
-    /// A size with what facts made equal in place of each other; `None` where that gets too large.
-    pub(super) fn reduced(&self, size: Size) -> Option<Poly> {
-        self.replaced(self.poly(size))
-    }
-
-    pub(super) fn replaced(&self, poly: Poly) -> Option<Poly> {
-        // Each is replaced by smaller ones.
-        let mut equal: Vec<_> = self.equal.iter().collect();
-        equal.sort_by_key(|e| std::cmp::Reverse(e.0));
-        let mut equal = equal.into_iter();
-        equal.try_fold(poly, |poly, (atom, by)| poly.replace(*atom, by))
-    }
-
     /// `0 == difference` or `0 < difference`, where it is the same for all values that there may be.
-    fn of_difference(&self, op: Compare, difference: &Poly, who: Asks) -> Option<bool> {
+    pub(super) fn of_difference(&self, op: Compare, difference: &Poly, who: Asks) -> Option<bool> {
         if let Some(n) = difference.as_number() {
             return Some(match op {
                 Compare::Less => n > 0,
@@ -640,6 +613,15 @@ mod tests {
         let asked = || sum(a, b) == Size::from(whole) && Size::from(b) >= Size::known(0);
         let (answer, facts) = table.scope(asked);
         assert!(answer && facts.is_empty());
+    }
+
+    #[test]
+    fn a_quotient_is_found_again() {
+        let mut table = SizeTable::default();
+        let (a, b) = (table.symbol(9, Some(2)), table.symbol(4, Some(2)));
+        assert_eq!(table.known_quotient(a, b), None);
+        let (quotient, _) = table.quotient_of(a, b);
+        assert_eq!(table.known_quotient(a, b), Some(quotient));
     }
 
     #[test]
