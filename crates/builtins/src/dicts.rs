@@ -2,10 +2,14 @@
 //!
 //! Invariant: a class that lacks a method does not get here by its name.
 
+use std::rc::Rc;
+
 use translator::rules::{Given, value};
 use translator::stop::{R, Stop};
 use translator::tx::{Args, Tx};
-use variables::{Body, DictView, ObjId, OrderedMap, Var};
+use variables::iter_class::IterClass;
+use variables::object::DictWalk;
+use variables::{Body, DictView, IterBody, ObjId, OrderedMap, Var};
 
 use crate::pickling::reduce_derived_dict;
 
@@ -35,15 +39,15 @@ pub fn dict_method(tx: &mut Tx<'_>, id: ObjId, name: &str, args: Args) -> Given 
         "popitem" => dict_popitem(tx, id, ordered, args)?,
         "keys" => {
             tx.positional("dict.keys", args, 0, 0)?;
-            tx.dict_view(id, DictView::Keys)?
+            view_of(tx, id, DictView::Keys)?
         }
         "values" => {
             tx.positional("dict.values", args, 0, 0)?;
-            tx.dict_view(id, DictView::Values)?
+            view_of(tx, id, DictView::Values)?
         }
         "items" => {
             tx.positional("dict.items", args, 0, 0)?;
-            tx.dict_view(id, DictView::Items)?
+            view_of(tx, id, DictView::Items)?
         }
         "update" => {
             update_with(tx, &Var::Obj(id), "update", args)?;
@@ -85,7 +89,7 @@ pub fn dict_method(tx: &mut Tx<'_>, id: ObjId, name: &str, args: Args) -> Given 
         }
         "__reversed__" => {
             tx.positional("dict.__reversed__", args, 0, 0)?;
-            tx.reversed_dict(id, DictView::Keys)?
+            reversed(tx, id, DictView::Keys)?
         }
         _ => return Ok(None),
     };
@@ -278,7 +282,7 @@ pub fn view_method(tx: &mut Tx<'_>, id: ObjId, name: &str, args: Args) -> Given 
     match name {
         "__reversed__" => {
             tx.positional(name, args, 0, 0)?;
-            value(tx.reversed_dict(d, view)?)
+            value(reversed(tx, d, view)?)
         }
         "isdisjoint" if view != DictView::Values => {
             let other = tx.one(name, args)?;
@@ -291,4 +295,25 @@ pub fn view_method(tx: &mut Tx<'_>, id: ObjId, name: &str, args: Args) -> Given 
         }
         _ => Ok(None),
     }
+}
+
+/// `reversed(d)` or `reversed(d.items())`.
+///
+/// # Errors
+/// None in practice.
+pub(crate) fn reversed(tx: &mut Tx<'_>, dict: ObjId, view: DictView) -> R<Var> {
+    let (class, walk) = tx.dict_walk(dict, view, true)?;
+    let Body::Dict(map) = &tx.obj(dict).body else {
+        return Err(Stop::Internal("view of no dict".into()));
+    };
+    let keys: Vec<Var> = map.iter().map(|(k, _)| k.clone()).collect();
+    let slot = keys.len();
+    let body = IterBody::DictReverse(DictWalk { slot, ..walk }, Rc::new(keys));
+    Ok(tx.new_iter(class, body))
+}
+
+/// A live view of a tracked dict.
+fn view_of(tx: &mut Tx<'_>, id: ObjId, view: DictView) -> R<Var> {
+    let class = IterClass::of_view(view).get(tx.py)?;
+    Ok(Var::Obj(tx.new_object(class, Body::DictView(id, view))))
 }

@@ -31,12 +31,19 @@ pub fn format_value(
     if let Some(text) = tensor_text(tx, v, conv, &spec)? {
         return Ok(text);
     }
+    let empty = matches!(&spec, Var::Const(o) if o.bind(tx.py).len().is_ok_and(|n| n == 0));
     let v = match conv {
         None => tx.realize(v)?,
-        Some(c) => convert_value(tx, v, c)?,
+        Some(c) => {
+            let text = convert_value(tx, v, c)?;
+            match empty {
+                true => text,
+                false => tx.realize(&text)?,
+            }
+        }
     };
-    let empty = matches!(&spec, Var::Const(o) if o.bind(tx.py).len().is_ok_and(|n| n == 0));
     match &v {
+        Var::Text(_) if !empty => Err(Stop::unsupported("a format of a text that is not known")),
         Var::Const(o) => {
             let (o, Some(s)) = (o.clone(), tx.as_const(&spec)?) else {
                 return Err(Stop::unsupported("a format spec that is no constant"));
@@ -323,7 +330,16 @@ pub(crate) fn exception_text(tx: &mut Tx<'_>, v: &Var) -> R<Option<Var>> {
         return Ok(None);
     };
     let class = tx.type_of(v)?;
-    let text = class.bind(tx.py).getattr("__str__")?;
+    // A function of the program's that the class has may be what asks.
+    let mro = class.bind(tx.py).getattr("__mro__")?;
+    let mut text = mro.get_item(mro.len()? - 1)?.getattr("__str__")?;
+    for c in mro.try_iter()? {
+        let held = c?.getattr("__dict__")?.call_method1("get", ("__str__",))?;
+        if !held.is_none() && !held.get_type().is(tx.known.function.bind(tx.py)) {
+            text = held;
+            break;
+        }
+    }
     let builtin = |name: &str| {
         tx.known
             .builtins
@@ -357,9 +373,8 @@ pub(crate) fn exception_text(tx: &mut Tx<'_>, v: &Var) -> R<Option<Var>> {
 
 /// The text that a C class of exceptions makes of its fields.
 fn own_text(tx: &mut Tx<'_>, v: &Var, text: &Bound<'_, PyAny>) -> R<Var> {
-    let in_c = !text.get_type().is(tx.known.function.bind(tx.py));
     let stand_in = match v {
-        Var::Obj(id) if in_c => crate::exceptions::stand_in(tx, *id)?,
+        Var::Obj(id) => crate::exceptions::stand_in(tx, *id)?,
         _ => None,
     };
     match stand_in {

@@ -41,9 +41,6 @@ pub(crate) fn new_instance<'py>(
     if same && tx.known.is_const_type(base.bind(tx.py)) {
         return tx.call_builtin(base, args);
     }
-    if target.is_subclass(k.frozenset.bind(tx.py))? {
-        return Err(Stop::unsupported("an instance of a frozenset subclass"));
-    }
     if base.is(&k.object) && !is_plain_layout(tx, target)? {
         // `object.__new__` refuses a class that needs an allocator of its own.
         return Ok(None);
@@ -88,6 +85,10 @@ pub(crate) fn allocate<'py>(
         Body::Dict(variables::OrderedMap::default())
     } else if sub(&k.set) {
         Body::Set(variables::OrderedMap::default())
+    } else if sub(&k.frozenset) && args.kw.is_empty() {
+        let items = tx.positional("frozenset", args.clone(), 0, 1)?;
+        let items = items.first().map(|items| tx.other_set(items)).transpose()?;
+        Body::Set(items.unwrap_or_default())
     } else if sub(&k.base_exception) {
         let init = type_lookup(class, "__init__");
         let in_python = init.is_some_and(|i| i.bind(py).get_type().is(k.function.bind(py)));

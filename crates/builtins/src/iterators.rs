@@ -106,8 +106,8 @@ fn reversed(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
             if let Var::Obj(id) = &v {
                 let id = *id;
                 match tx.obj(id).body.clone() {
-                    Body::Dict(_) => return value(tx.reversed_dict(id, DictView::Keys)?),
-                    Body::DictView(d, view) => return value(tx.reversed_dict(d, view)?),
+                    Body::Dict(_) => return value(crate::dicts::reversed(tx, id, DictView::Keys)?),
+                    Body::DictView(d, view) => return value(crate::dicts::reversed(tx, d, view)?),
                     Body::List(items) => {
                         let class = IterClass::ListReverse.get(tx.py)?;
                         return value(tx.new_iter(

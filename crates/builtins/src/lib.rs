@@ -59,6 +59,7 @@ mod sorting;
 mod templates;
 mod text;
 mod tuples;
+mod warning_filters;
 mod weakref;
 
 #[cfg(test)]
@@ -91,6 +92,7 @@ pub const LISTED: &[RuleList] = &[
     outside::RULES,
     random::RULES,
     regex::RULES,
+    warning_filters::RULES,
 ];
 
 /// Rules of callables that are looked for: pure functions of the standard library.

@@ -2,9 +2,11 @@
 
 use crate::asked::pure_const;
 use bytecode::op::{BinaryOp, CompareOp, UnaryOp};
+use guards::IntUnary;
 use pyo3::prelude::*;
 use pyo3::types::{PyFloat, PyInt, PyTuple};
 use tensor_meta::Reads;
+use translator::raw::derives_from;
 use translator::rules::{Given, Rule, RuleList, value};
 use translator::stop::{R, Stop};
 use translator::tx::{Args, Tx};
@@ -185,7 +187,15 @@ fn number(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
                     Special::Absent => {}
                 }
             }
+            if let Some(plain) = tx.plain_value(&v) {
+                return number(tx, name, Args::pos(vec![plain]));
+            }
         }
+    }
+    if args.values().any(|v| tx.plain_value(v).is_some()) {
+        return Err(Stop::unsupported(format!(
+            "{name}() of an object of the program's class"
+        )));
     }
     if args
         .pos
@@ -234,7 +244,9 @@ fn slice(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
 
 fn abs(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     let v = tx.one(name, args)?;
-    if let Some(v) = tx.int_abs(&v) {
+    if let Some(i) = tx.as_dynamic(&v)
+        && let Some(v) = Tx::int_function(IntUnary::Abs, &i)
+    {
         return value(v);
     }
     if let Some(v) = compute(tx, name, &Args::pos(vec![v.clone()]))? {
@@ -302,10 +314,20 @@ fn round(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     }
 }
 
+/// Whether a value is a tensor, without a look at it.
+fn is_tensor(tx: &Tx<'_>, v: &Var) -> bool {
+    match v {
+        Var::Lazy(l) => derives_from(l.obj.bind(tx.py), tx.known.tensor.bind(tx.py)),
+        v => matches!(v, Var::Tensor(_)),
+    }
+}
+
 fn divmod(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     let a = tx.positional(name, args, 2, 2)?;
     if let [x, y] = &a[..]
         && (tx.changes(x, Changing::Any) || tx.changes(y, Changing::Any))
+        && !is_tensor(tx, x)
+        && !is_tensor(tx, y)
         && truth_of_number(tx, y)? == Some(true)
     {
         let quotient = tx.binary_sync(BinaryOp::FloorDivide, x, y)?;
@@ -353,6 +375,14 @@ fn pow(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     };
     match &a[2] {
         Some(m) if !m.is_none(tx.py) => {
+            let base = tx.realize(x)?;
+            if tx.special(&base, "__pow__")?.is_user() {
+                let given = tx.special_sync(&base, "__pow__", vec![y.clone(), m.clone()])?;
+                return match tx.is_not_implemented(&given) {
+                    true => Err(Stop::unsupported("`__pow__` that gives NotImplemented")),
+                    false => value(given),
+                };
+            }
             constructor(tx, "pow", Args::pos(vec![x.clone(), y.clone(), m.clone()]))
         }
         _ => tx.binary(BinaryOp::Power, false, x, y).map(Some),

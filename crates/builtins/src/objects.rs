@@ -49,6 +49,7 @@ pub(crate) const RULES: RuleList = &[
         &[
             ("SimpleNamespace", simple_namespace),
             ("MethodType", method_type),
+            ("GenericAlias", generic_alias),
         ],
     ),
     ("sys", &[("exc_info", exc_info), ("exception", exception)]),
@@ -306,6 +307,16 @@ fn method_type(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
         func,
         receiver,
     })))
+}
+
+/// A class with the arguments of its subscript, which nothing looks at.
+fn generic_alias(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
+    let Some((pos, None)) = tx.held_args(&args)? else {
+        return Ok(None);
+    };
+    let class = tx.py.import("types")?.getattr(name)?;
+    let made = tx.fold(move |py| class.call1(pyo3::types::PyTuple::new(py, pos)?))?;
+    value(made)
 }
 
 /// The exception that is being handled, by the compiled function or by one of its callers.

@@ -1,6 +1,7 @@
 //! Methods of `set` and `frozenset`.
 
 use bytecode::op::BinaryOp;
+use pyo3::prelude::*;
 use translator::rules::{Given, value};
 use translator::stop::R;
 use translator::tx::{Args, Tx};
@@ -63,6 +64,16 @@ pub(crate) fn set_method(tx: &mut Tx<'_>, recv: &Var, name: &str, args: Args) ->
             Var::tuple(vec![Var::py(class), Var::tuple(vec![items]), none])
         }
         "__le__" | "__lt__" | "__ge__" | "__gt__" | "__eq__" | "__ne__" => return Ok(None),
+        "__init__" if frozen => {
+            // `object`'s, which refuses what an `__init__` of the program hands on.
+            tx.class_lookup(&class, "__init__")?;
+            let objects = tx.known.object.bind(tx.py).getattr("__init__")?;
+            let has_own = !class.bind(tx.py).getattr("__init__")?.is(&objects);
+            if has_own && !(args.pos.is_empty() && args.kw.is_empty()) {
+                return Ok(None);
+            }
+            none
+        }
         _ if frozen => return Ok(None),
         "add" => {
             let v = tx.one("set.add", args)?;

@@ -4,7 +4,7 @@ use crate::asked::pure_const;
 use bytecode::op::Conversion;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyString, PyTuple};
-use translator::stop::R;
+use translator::stop::{R, Stop};
 use translator::tx::{Args, Flow, Tx};
 use translator::values::{Changing, Special};
 use variables::{Obj, Var};
@@ -83,9 +83,15 @@ pub(crate) fn join<'py>(tx: &mut Tx<'py>, sep: &Bound<'py, PyAny>, items: &Var) 
     }
     let mut parts = Vec::with_capacity(items.len());
     for (i, v) in items.iter().enumerate() {
-        match tx.as_const(v)? {
+        // C reads the characters, whatever the methods of a derived class say.
+        let plain = tx.plain_value(v);
+        match tx.as_const(plain.as_ref().unwrap_or(v))? {
             Some(o) => parts.push(o),
             None => {
+                let (class, text) = (tx.type_of(v)?, tx.known.str_.clone());
+                if tx.is_subtype(&class, &text) {
+                    return Err(Stop::unsupported("joining a text that is not known"));
+                }
                 let name = tx.type_name(v)?;
                 return Err(tx.raise(
                     "TypeError",

@@ -344,6 +344,14 @@ impl Emitter<'_, '_> {
             Body::Plain if self.is_subclass(&class, &known.base_exception) => {
                 self.exception(id, &class)?
             }
+            Body::Set(map) if self.is_subclass(&class, &known.frozenset) => {
+                let keys: Vec<Var> = map.iter().map(|(k, _)| k.clone()).collect();
+                let new = known.frozenset.bind(py).getattr("__new__")?.unbind();
+                self.asm.callee(&new);
+                self.load_obj(&class)?;
+                self.list_of(&keys)?;
+                self.asm.call(2);
+            }
             Body::Plain | Body::List(_) | Body::Dict(_) | Body::Set(_) => {
                 let base = if matches!(body, Body::Dict(_))
                     && !self.is_subclass(&class, &known.defaultdict)
@@ -474,7 +482,9 @@ impl Emitter<'_, '_> {
                 self.asm.call(2);
                 self.asm.op(Op::PopTop);
             }
-            Body::Set(map) if !map.is_empty() => {
+            Body::Set(map)
+                if !map.is_empty() && !self.is_subclass(&state.class, &known.frozenset) =>
+            {
                 let update = known.set.bind(py).getattr("update")?.unbind();
                 let keys: Vec<Var> = map.iter().map(|(k, _)| k.clone()).collect();
                 self.asm.callee(&update);

@@ -417,8 +417,7 @@ impl Emitter<'_, '_> {
             Body::Set(map) => {
                 let mut gone = Vec::new();
                 let mut old = OrderedMap::default();
-                for item in real.bind(py).try_iter()? {
-                    let item = item?.unbind();
+                for item in variables::raw::set_items(real.bind(py))? {
                     let var = self.known_var(&item)?;
                     let key = self.tx.known_key(&var)?;
                     if !map.contains(&key) {

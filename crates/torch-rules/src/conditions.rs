@@ -8,6 +8,7 @@ use fx_graph::NodeId;
 use guards::{IntBinary, IntCompare};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyTuple};
+use translator::raw::derives_from;
 use translator::rules::{Given, Rule, RuleList};
 use translator::stop::R;
 use translator::tx::{Args, Flow, Tx};
@@ -208,12 +209,13 @@ pub(crate) fn truth_read(tx: &mut Tx<'_>, v: &Var) -> R<Option<Var>> {
     }
 }
 
-/// Whether a number that the graph reads is one of several, as a condition. `None` where not all are numbers.
+/// Whether an item is one of several, as a condition, where the graph reads one of them or compares tensors. `None` where
+/// not all are numbers or tensors.
 pub(crate) fn contains_read(tx: &mut Tx<'_>, container: &Var, item: &Var) -> R<Option<Var>> {
-    if !tx.ints.captures_scalars || !tx.follows_from_read(item) {
+    if !tx.ints.captures_scalars {
         return Ok(None);
     }
-    let items = match tx.realize(container)? {
+    let items = match tx.look(container)? {
         Var::Tuple(t) if t.class.is_none() => t.items.clone(),
         Var::Const(o) if o.bind(tx.py).is_exact_instance_of::<PyTuple>() => {
             let items = o.bind(tx.py).try_iter()?;
@@ -227,13 +229,38 @@ pub(crate) fn contains_read(tx: &mut Tx<'_>, container: &Var, item: &Var) -> R<O
         },
         _ => return Ok(None),
     };
+    let is_tensor = |v: &Var| matches!(v, Var::Tensor(_));
+    let tensor = tx.known.tensor.bind(tx.py);
+    let will_be_tensor = |v: &Var| match v {
+        Var::Lazy(l) => derives_from(l.obj.bind(tx.py), tensor),
+        v => is_tensor(v),
+    };
+    let of_tensors = will_be_tensor(item) || items.iter().any(will_be_tensor);
+    if !of_tensors && !tx.follows_from_read(item) {
+        return Ok(None);
+    }
+    let item = tx.look(item)?;
     let mut found = tx.bool(false);
     for other in &items {
-        if as_number(tx, other)?.is_none() {
-            return Ok(None);
-        }
-        let Flow::Value(same) = tx.compare(CompareOp::Eq, item, other)? else {
-            return Ok(None);
+        let same = match (&item, tx.look(other)?) {
+            (Var::Tensor(a), Var::Tensor(b)) if a.node == b.node => tx.bool(true),
+            (item, other) => {
+                for v in [item, &other] {
+                    if !is_tensor(v) && as_number(tx, v)?.is_none() {
+                        return Ok(None);
+                    }
+                }
+                let Flow::Value(same) = tx.compare(CompareOp::Eq, item, &other)? else {
+                    return Ok(None);
+                };
+                match is_tensor(&same) {
+                    true => match truth_read(tx, &same)? {
+                        Some(same) => same,
+                        None => return Ok(None),
+                    },
+                    false => same,
+                }
+            }
         };
         found = match join(tx, BinaryOp::Or, &found, &same)? {
             Some(joined) => joined,

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use guards::{ConstVal, GuardKind, Source, SourceId};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyList, PyString, PyTuple, PyType};
+use pyo3::types::{PyBytes, PyDict, PyFrozenSet, PyList, PySet, PyString, PyTuple, PyType};
 use torch_abi::names;
 use variables::{
     Body, IterBody, LazyVar, MethodVar, Obj, ObjState, OrderedMap, Origin, PyVar, TupleVar, Var,
@@ -229,6 +229,12 @@ impl Tx<'_> {
         if is(&known.mappingproxy)
             && let Some(mapping) = self.plain_mapping_under(b)?
         {
+            // It may be that of a class.
+            if self.st.effects.any_held() {
+                return Err(Stop::unsupported(
+                    "a mapping proxy where a class has changed",
+                ));
+            }
             let s = self.source(Source::Under { base: source });
             let body = Body::MappingProxy(self.lazy(mapping, s));
             let state = ObjState::existing(ty.into_any().unbind(), body, obj.clone(), source);
@@ -269,6 +275,8 @@ impl Tx<'_> {
         } else if let Ok(l) = b.cast::<PyList>() {
             self.guard(source, GuardKind::SequenceLength { len: l.len() });
             Body::List(self.list_items(obj, source, l.len())?)
+        } else if b.cast::<PySet>().is_ok() || b.cast::<PyFrozenSet>().is_ok() {
+            return self.existing_set(obj, source);
         } else if let Some(body) = self.existing_value(b, source)? {
             body
         } else {
@@ -499,18 +507,18 @@ impl Tx<'_> {
     fn existing_set(&mut self, obj: &Obj, source: SourceId) -> R<Var> {
         let b = obj.bind(self.py);
         self.guard_type(b, source);
-        let len = b.len()?;
+        let frozen = b.get_type().is(self.known.frozenset.bind(self.py));
+        let held = variables::raw::set_items(b)?;
+        let len = held.len();
         if len > MAX_CONTAINER {
             return Err(Stop::unsupported(format!(
                 "a set of {len} items from outside the compiled function"
             )));
         }
-        let frozen = b.get_type().is(self.known.frozenset.bind(self.py));
         let mut map = OrderedMap::default();
         let none = self.none();
         let mut items = Vec::with_capacity(len);
-        for item in b.try_iter()? {
-            let item = item?.unbind();
+        for item in held {
             let (key, var) = match const_val(item.bind(self.py)) {
                 Some(c) => (c, self.key_constant(&item)?),
                 None => {

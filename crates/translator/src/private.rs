@@ -49,13 +49,6 @@ impl<'py> Tx<'py> {
         Ok(())
     }
 
-    /// Keeps an object inside of the translation, and alive as long as that lasts.
-    pub fn keep_private_object(&mut self, object: &Bound<'py, PyAny>) {
-        self.mark_place();
-        self.facts.private.insert(object.as_ptr() as usize);
-        self.handle(&object.clone().unbind());
-    }
-
     /// Remembers where the first of what is kept inside is made.
     pub fn mark_place(&mut self) {
         if self.ways.first_private.is_none() {

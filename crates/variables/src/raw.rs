@@ -7,7 +7,7 @@ use cpython_abi::symbols::{_PyType_Lookup, PyODict_Type};
 use guards::exec::each_key;
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
-use pyo3::types::{PyDict, PyString, PyType};
+use pyo3::types::{PyDict, PyFrozenSet, PySet, PyString, PyType};
 use pyo3::{ffi, intern};
 use rustc_hash::FxHashMap;
 use std::sync::{LazyLock, Mutex, PoisonError};
@@ -260,4 +260,21 @@ pub fn full_name(class: &Bound<'_, PyAny>) -> PyResult<String> {
         Some(module) if module != "builtins" && module != "__main__" => format!("{module}.{name}"),
         _ => name,
     })
+}
+
+/// The items of a set or frozenset, or of an instance of a class that derives from one, in order.
+///
+/// # Errors
+/// Where it is neither.
+pub fn set_items(set: &Bound<'_, PyAny>) -> PyResult<Vec<Obj>> {
+    let py = set.py();
+    let base = match set.is_instance_of::<PySet>() {
+        true => py.get_type::<PySet>(),
+        false => py.get_type::<PyFrozenSet>(),
+    };
+    let items = base.getattr(intern!(py, "__iter__"))?.call1((set,))?;
+    items
+        .try_iter()?
+        .map(|item| item.map(Bound::unbind))
+        .collect()
 }

@@ -5,7 +5,7 @@ import warnings
 import torch
 
 BREAKS = [
-    "Attempted to call function marked as skipped",
+    "Filters of warnings that cannot be set later",
     "Unsupported: __int__() that gives a bool",
 ]
 

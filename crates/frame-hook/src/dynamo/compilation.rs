@@ -553,6 +553,10 @@ impl<'py> Compilation<'_, 'py> {
             }
             (Err(_), Some(e)) => Err(Ended::Raised(e)),
             (Err(stop @ Stop::Internal(_)), None) => Err(self.internal_error(tx, stop)),
+            (Err(Stop::Break(reason)), None) if self.ctx.fullgraph() => {
+                let stack = self.report_break(tx, &reason);
+                Err(Ended::Raised(self.unsupported(&reason, &stack)))
+            }
             (Err(stop), None) => Err(self.give_up(&stop_text(&stop))),
         }
     }

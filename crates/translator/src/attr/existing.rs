@@ -195,16 +195,7 @@ impl<'py> Tx<'py> {
             Err(e) => return Err(self.raise_pyerr(&e)),
         };
         match &**name {
-            "__dict__" if self.is_class_written(&class) => {
-                return Err(Stop::unsupported("`__dict__` of a class that has changed"));
-            }
-            "__dict__" => {
-                let name = name.clone();
-                let source = Some(self.source(Source::Attr { base, name }));
-                let obj = value.unbind();
-                return Ok(Flow::Value(Var::Py(Rc::new(PyVar { obj, source }))));
-            }
-            "__annotations__" => {
+            "__annotations__" | "__dict__" => {
                 let name = name.clone();
                 let source = self.source(Source::Attr { base, name });
                 return Ok(Flow::Value(self.lazy(value.unbind(), source)));
@@ -262,6 +253,13 @@ impl<'py> Tx<'py> {
                 return Ok(Flow::Value(v));
             }
         } else if let Some(v) = dict_get(&dict, name) {
+            // Calls that wait may be about to change it: the filters of `warnings`.
+            if v.is_instance_of::<pyo3::types::PyList>()
+                && self.st.effects.calls.iter().any(|call| call.silent)
+                && crate::deferred::is_observing(dict.as_any())
+            {
+                return Err(Stop::unsupported("a list that a waiting call may change"));
+            }
             let base = match p.source {
                 Some(s) => s,
                 None => {

@@ -43,7 +43,10 @@ impl<'py> Tx<'py> {
         let Some(value) = value.filter(|_| !is_reserved(name) && !is_tensor) else {
             return Err(refused());
         };
-        if !is_heap_type(class) || !self.is_plain(&value)? {
+        // A dictionary of the class that was looked at would not show it.
+        let dict = self.plain_mapping_under(&class.getattr("__dict__")?)?;
+        let is_seen = dict.is_some_and(|d| self.st.effects.known(d.as_ptr() as usize).is_some());
+        if !is_heap_type(class) || is_seen || !self.is_plain(&value)? {
             return Err(refused());
         }
         // What decides where output goes is read by calls that wait.
@@ -173,11 +176,6 @@ impl<'py> Tx<'py> {
             )));
         }
         Ok(())
-    }
-
-    /// Whether anything was written on a class here.
-    pub(super) fn is_class_written(&self, class: &Obj) -> bool {
-        self.st.effects.holder(class.as_ptr() as usize).is_some()
     }
 
     /// As [`Tx::class_lookup`]; what may change from call to call is held to its type: tensors, containers, and

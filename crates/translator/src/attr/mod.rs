@@ -287,18 +287,22 @@ impl<'py> Tx<'py> {
                 other => other.map(Flow::Value),
             };
         }
-        if !crate::raw::reads_attributes_plainly(&ty)
-            && let Var::Obj(id) = obj
+        let (plain, unknown) = (
+            crate::raw::reads_attributes_plainly(&ty),
+            type_lookup(&ty, name).is_none(),
+        );
+        if let (false, Var::Obj(id)) = (plain, obj)
+            && let Some(dict) = self.thread_local_dict(*id)?
         {
-            if let Some(dict) = self.thread_local_dict(*id)? {
-                let key = self.str(name);
-                if self.contains(&dict, &key)? {
-                    return self.getitem(&dict, &key);
-                }
-                if type_lookup(&ty, name).is_none() {
-                    return Err(self.no_attribute(class, name));
-                }
+            let key = self.str(name);
+            if self.contains(&dict, &key)? {
+                return self.getitem(&dict, &key);
             }
+            if unknown {
+                return Err(self.no_attribute(class, name));
+            }
+        }
+        if !plain && (unknown || matches!(obj, Var::Obj(_))) {
             return Err(Stop::unsupported(format!(
                 "attribute {name} of a {}, whose class reads attributes by C code of its own",
                 self.class_name(class)

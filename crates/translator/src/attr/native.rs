@@ -10,6 +10,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple, PyType};
 use variables::{Body, Obj, ObjId, Origin, Var};
 
+use super::is_heap_type;
 use crate::raw::type_lookup;
 use crate::stop::{R, Stop};
 use crate::tx::{Flow, Tx};
@@ -197,8 +198,15 @@ impl<'py> Tx<'py> {
             _ if class.is(&self.known.traceback) => Err(Stop::unsupported(
                 "what a traceback says of an exception raised while tracing",
             )),
-            ("__weakref__", _) => Err(Stop::unsupported(format!("attribute {name}"))),
-            _ => Err(self.refused_by_slot(class, name, Slot::Read)?),
+            ("__weakref__", _) => Err(Stop::unsupported("attribute __weakref__")),
+            _ => {
+                let found = type_lookup(class.bind(self.py).cast().map_err(PyErr::from)?, name);
+                let owner = found.and_then(|d| d.getattr(self.py, "__objclass__").ok());
+                if owner.is_some_and(|o| o.bind(self.py).cast().is_ok_and(|o| !is_heap_type(o))) {
+                    return Err(Stop::unsupported(format!("attribute {name}")));
+                }
+                Err(self.refused_by_slot(class, name, Slot::Read)?)
+            }
         }
     }
 

@@ -66,6 +66,14 @@ impl<'py> Tx<'py> {
             }
         }
         let Some((d, owner)) = type_lookup_after(&start, s.after.bind(py), name) else {
+            // What the object that `super()` gives has itself.
+            match &**name {
+                "__self__" => return Ok(Flow::Value(s.receiver.clone())),
+                "__thisclass__" => return Ok(Flow::Value(Var::py(s.after.clone()))),
+                "__self_class__" => return Ok(Flow::Value(Var::py(s.start.clone()))),
+                "__get__" => return Err(Stop::unsupported("super().__get__")),
+                _ => {}
+            }
             return Err(self.raise(
                 "AttributeError",
                 &format!("'super' object has no attribute '{name}'"),

@@ -13,7 +13,7 @@ use variables::{TensorVar, Var};
 
 use super::emit::Callee;
 use super::raising;
-use crate::raw::{dict_get, instance_dict};
+use crate::raw::{dict_get, instance_dict, type_lookup};
 use crate::stop::{R, Stop};
 use crate::tx::{Args, Flow, Tx};
 
@@ -217,7 +217,9 @@ impl<'py> Tx<'py> {
                 None => {}
             }
         }
-        match t.class.bind(py).getattr(&**name) {
+        // A metaclass's are not the tensor's.
+        let has = type_lookup(t.class.bind(py).cast().map_err(PyErr::from)?, name).ok_or(());
+        match has.and_then(|_| t.class.bind(py).getattr(&**name).map_err(drop)) {
             Ok(a) if a.is_callable() => Ok(Flow::Value(Var::BuiltinMethod(Rc::new((
                 var.clone(),
                 name.clone(),
@@ -263,6 +265,11 @@ impl<'py> Tx<'py> {
         };
         let py = self.py;
         let value = value.map(|v| self.realize(&v)).transpose()?;
+        let name = if &**name == "_grad" {
+            &"grad".into()
+        } else {
+            name
+        };
         if let ("requires_grad", Some(Var::Const(o))) = (&**name, &value)
             && let Ok(wanted) = o.bind(py).cast_exact::<PyBool>()
             && self.set_requires_grad(t, wanted.is_true())?
@@ -291,7 +298,8 @@ impl<'py> Tx<'py> {
         };
         // A mode that is in force, or the tensor's class, would see the residual code's write.
         let is_seen = self.outer_modes > 0 || self.is_subclass(t);
-        if !fits || &**name == "grad" && (t.input.is_none() || is_seen) {
+        let is_recorded = t.input.is_none() && self.st.effects.meta(t).requires_grad;
+        if !fits || &**name == "grad" && (is_recorded || is_seen) {
             return Err(unsupported());
         }
         self.st.effects.write_tensor_attr(t, name, value);

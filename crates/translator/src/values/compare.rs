@@ -646,7 +646,12 @@ impl Tx<'_> {
             let items = self.iterate(c)?;
             return self.any_equal(&items, item);
         }
-        if let Some(i) = self.as_const(item)? {
+        // A text is searched for the characters of another, whatever its class says.
+        let is_text = o
+            .bind(self.py)
+            .is_exact_instance_of::<pyo3::types::PyString>();
+        let plain = self.plain_value(item).filter(|_| is_text);
+        if let Some(i) = self.as_const(plain.as_ref().unwrap_or(item))? {
             return match o.bind(self.py).contains(i) {
                 Ok(found) => Ok(found),
                 Err(e) => Err(self.raise_pyerr(&e)),

@@ -166,23 +166,11 @@ impl Tx<'_> {
         Ok(self.new_iter(class, IterBody::Dict(walk)))
     }
 
-    /// `reversed(d)` or `reversed(d.items())`.
+    /// Where an iterator over a dict begins, with its class.
     ///
     /// # Errors
     /// None in practice.
-    pub fn reversed_dict(&mut self, dict: ObjId, view: DictView) -> R<Var> {
-        let (class, walk) = self.dict_walk(dict, view, true)?;
-        let Body::Dict(map) = &self.obj(dict).body else {
-            return Err(Stop::Internal("view of no dict".into()));
-        };
-        let keys: Vec<Var> = map.iter().map(|(k, _)| k.clone()).collect();
-        let slot = keys.len();
-        let body = IterBody::DictReverse(DictWalk { slot, ..walk }, Rc::new(keys));
-        Ok(self.new_iter(class, body))
-    }
-
-    /// Where an iterator over a dict begins, with its class.
-    fn dict_walk(&self, dict: ObjId, view: DictView, reverse: bool) -> R<(Obj, DictWalk)> {
+    pub fn dict_walk(&self, dict: ObjId, view: DictView, reverse: bool) -> R<(Obj, DictWalk)> {
         let Body::Dict(map) = &self.obj(dict).body else {
             return Err(Stop::Internal("view of no dict".into()));
         };

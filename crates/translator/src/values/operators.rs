@@ -410,7 +410,7 @@ impl Tx<'_> {
                 Ok(Some(a.clone()))
             }
             (Body::Set(x), BinaryOp::Or | BinaryOp::And | BinaryOp::Subtract | BinaryOp::Xor)
-                if !self.obj(id).class.is(&self.known.frozenset) =>
+                if !self.is_subtype(&self.obj(id).class, &self.known.frozenset) =>
             {
                 let Some(y) = self.set_items(b)? else {
                     return Ok(None);

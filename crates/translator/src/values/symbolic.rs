@@ -156,13 +156,8 @@ impl Tx<'_> {
         }
     }
 
-    /// `abs(a)` of a dynamic int. `None`: it takes the value.
-    pub fn int_abs(&mut self, a: &Var) -> Option<Var> {
-        let i = self.as_dynamic(a)?;
-        Self::int_function(IntUnary::Abs, &i)
-    }
-
-    fn int_function(op: IntUnary, i: &IntVar) -> Option<Var> {
+    /// A function of a dynamic int. `None`: it takes the value.
+    pub fn int_function(op: IntUnary, i: &IntVar) -> Option<Var> {
         let value = op.eval(i.value)?;
         let expr = IntExpr::unary(op, &i.expr)?;
         Some(Var::Int(Rc::new(IntVar { expr, value })))
@@ -204,15 +199,26 @@ impl Tx<'_> {
                 return Ok(Some(false));
             }
         }
-        let other = match (self.as_dynamic(a), self.as_dynamic(b)) {
+        let (i, other) = match (self.as_dynamic(a), self.as_dynamic(b)) {
             (Some(x), Some(y)) => return Ok(Rc::ptr_eq(&x, &y).then_some(true)),
-            (Some(_), None) => self.realize(b)?,
-            (None, Some(_)) => self.realize(a)?,
+            (Some(x), None) => (x, self.realize(b)?),
+            (None, Some(x)) => (x, self.realize(a)?),
             (None, None) => return Ok(None),
         };
-        let int =
-            matches!(&other, Var::Const(o) if o.bind(self.py).is_exact_instance_of::<PyInt>());
-        Ok((!int).then_some(false))
+        if let Var::Const(o) = &other
+            && let Ok(o) = o.bind(self.py).cast_exact::<PyInt>()
+            && let Ok(o) = o.extract()
+        {
+            if i.value == o {
+                return Ok(None);
+            }
+            self.guard_relation(IntRelation {
+                op: IntCompare::Ne,
+                left: i.expr.clone(),
+                right: IntExpr::Const(o),
+            });
+        }
+        Ok(Some(false))
     }
 
     /// The truth of a dynamic int, guarded.
