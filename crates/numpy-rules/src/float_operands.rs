@@ -14,8 +14,8 @@ use variables::Var;
 
 use crate::probe::Call;
 
-/// The float that is operand `at` of a call, or one of the operands by name, as a tensor without dimensions; itself where NumPy does not say of which
-/// dtype it is.
+/// The float that is operand `at` of a call, or one of the operands by name, as a tensor without dimensions; itself where
+/// NumPy does not say of which dtype it is.
 ///
 /// # Errors
 /// Those of making the nodes.
