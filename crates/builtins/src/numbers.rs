@@ -6,7 +6,6 @@ use guards::IntUnary;
 use pyo3::prelude::*;
 use pyo3::types::{PyFloat, PyInt, PyTuple};
 use tensor_meta::Reads;
-use translator::raw::derives_from;
 use translator::rules::{Given, Rule, RuleList, value};
 use translator::stop::{R, Stop};
 use translator::tx::{Args, Tx};
@@ -314,20 +313,12 @@ fn round(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     }
 }
 
-/// Whether a value is a tensor, without a look at it.
-fn is_tensor(tx: &Tx<'_>, v: &Var) -> bool {
-    match v {
-        Var::Lazy(l) => derives_from(l.obj.bind(tx.py), tx.known.tensor.bind(tx.py)),
-        v => matches!(v, Var::Tensor(_)),
-    }
-}
-
 fn divmod(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     let a = tx.positional(name, args, 2, 2)?;
     if let [x, y] = &a[..]
         && (tx.changes(x, Changing::Any) || tx.changes(y, Changing::Any))
-        && !is_tensor(tx, x)
-        && !is_tensor(tx, y)
+        && !tx.is_tensor(x)
+        && !tx.is_tensor(y)
         && truth_of_number(tx, y)? == Some(true)
     {
         let quotient = tx.binary_sync(BinaryOp::FloorDivide, x, y)?;

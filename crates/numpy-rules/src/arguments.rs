@@ -8,10 +8,10 @@ use translator::torch_ops::args::{MetaArg, NodeArgs};
 use translator::tx::{Args, Tx};
 use variables::{Body, Var};
 
-use crate::call::What;
 use crate::probe::{Call, Probed, Stand};
 use crate::sizes::SizesAt;
 use crate::values::array_of;
+use crate::what::What;
 
 /// The arguments of a call, as NumPy gets them.
 pub(crate) struct Asked<'py> {

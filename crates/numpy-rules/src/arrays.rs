@@ -10,11 +10,12 @@ use translator::stop::{R, Stop};
 use translator::tx::{Args, Flow, Tx};
 use variables::{Body, Obj, ObjId, Origin, Var};
 
-use crate::call::{What, call};
+use crate::call::call;
 use crate::changing_floats::{call_on_numbers, item_value, operator_of_floats};
 use crate::probe::Stand;
 use crate::sizes::SizesAt;
 use crate::values::{array_of, guard_looks};
+use crate::what::What;
 
 /// Attributes that follow from the sizes, the strides and the dtype.
 const LOOKS: [&str; 7] = [
@@ -192,13 +193,10 @@ pub(crate) fn operator(tx: &mut Tx<'_>, name: &str, operands: &[&Var]) -> Given 
     if let [tensor @ Var::Tensor(t), number] = operands
         && tx.st.effects.meta(t).requires_grad
         && !is_array(tx, number)
+        && let Some(item) = item_of(tx, number)?
     {
-        // A tensor takes NumPy's numbers as Python's.
-        if let Some(item) = method(tx, number, "item", &Args::default())? {
-            let item = tx.finish_flow(item)?;
-            let args = Args::pos(vec![(*tensor).clone(), item]);
-            return tx.call_builtin(&function.unbind(), args);
-        }
+        let args = Args::pos(vec![(*tensor).clone(), item]);
+        return tx.call_builtin(&function.unbind(), args);
     }
     let mut operands: Vec<Var> = operands.iter().map(|v| (*v).clone()).collect();
     if let Some(made) = operator_of_floats(tx, &name, &operands)? {
@@ -216,16 +214,19 @@ pub(crate) fn operator(tx: &mut Tx<'_>, name: &str, operands: &[&Var]) -> Given 
     call(tx, &what, &args)
 }
 
-/// An operator that writes to a tensor, which takes NumPy's numbers as Python's.
+/// One of NumPy's numbers as Python's, which is what a tensor takes it for.
+fn item_of(tx: &mut Tx<'_>, number: &Var) -> R<Option<Var>> {
+    let item = method(tx, number, "item", &Args::default())?;
+    item.map(|item| tx.finish_flow(item)).transpose()
+}
+
+/// An operator that writes to a tensor.
 fn in_place_on_tensor(tx: &mut Tx<'_>, name: &str, operands: &[&Var]) -> Given {
     let [tensor, number] = operands else {
         return Ok(None);
     };
-    let is_number = tx
-        .array_id(number)
-        .is_some_and(|id| !tx.known.is_exact_ndarray(&tx.obj(id).class));
-    let item = match is_number {
-        true => method(tx, number, "item", &Args::default())?,
+    let item = match tx.is_numpy_number(number) {
+        true => item_of(tx, number)?,
         false => None,
     };
     let Some(item) = item else {
@@ -233,7 +234,6 @@ fn in_place_on_tensor(tx: &mut Tx<'_>, name: &str, operands: &[&Var]) -> Given {
             "a NumPy array that a tensor is changed by",
         ));
     };
-    let item = tx.finish_flow(item)?;
     let function = tx.py.import("operator")?.getattr(name)?.unbind();
     tx.call_builtin(&function, Args::pos(vec![(*tensor).clone(), item]))
 }
@@ -277,19 +277,14 @@ pub(crate) fn length(tx: &mut Tx<'_>, id: ObjId) -> R<usize> {
 pub(crate) fn known(tx: &mut Tx<'_>, id: ObjId) -> R<Option<Obj>> {
     if let Some(float) = tx.float_of_number(&Var::Obj(id)) {
         let float = tx.realize(&Var::Float(float))?;
-        let value = tx.as_const(&float)?;
-        return Ok(match value {
-            Some(value) => Some(numpy_float(tx.py, &value)?),
-            None => None,
-        });
+        let Some(value) = tx.as_const(&float)? else {
+            return Ok(None);
+        };
+        let number = tx.py.import("numpy")?.call_method1("float64", (value,))?;
+        return Ok(Some(number.unbind()));
     }
     match array_of(tx, &Var::Obj(id))? {
         Some(array) => Ok(array.known(tx)),
         None => Ok(None),
     }
-}
-
-fn numpy_float(py: Python<'_>, value: &Obj) -> PyResult<Obj> {
-    let number = py.import("numpy")?.call_method1("float64", (value,))?;
-    Ok(number.unbind())
 }

@@ -12,28 +12,13 @@ use translator::torch_ops::emit::Callee;
 use translator::tx::{Args, Tx};
 use variables::{Body, CallResult, TensorVar, TupleVar, Var};
 
-use crate::arguments::{Asked, node_args_with_numbers, real_number};
+use crate::arguments::{Asked, node_args_with_numbers};
 use crate::float_operands::float_operand;
 use crate::operation::{Maker, operation};
 use crate::probe::{Call, Probed, class_of, in_memory, is_same_kind, shares};
 use crate::sizes::{SizesAt, TIMES, decided_by_data, fits_but_for_data};
 use crate::values::{Looks, array_of, check_memory, check_state, new_array};
-
-/// What is called.
-pub(crate) struct What<'a, 'py> {
-    /// its name, in a reason and in the graph
-    pub(crate) name: &'a str,
-    /// NumPy's
-    pub(crate) real: Bound<'py, PyAny>,
-    /// torch's, where it has it
-    pub(crate) torch: Option<Bound<'py, PyAny>>,
-    /// whether it is computed item by item, so that operands become of one dtype first
-    pub(crate) is_universal: bool,
-    /// whether numbers among its arguments decide nothing but the items of its result
-    pub(crate) takes_any_number: bool,
-    /// whether it is a subscript, which NumPy refuses by the value of a number
-    pub(crate) is_subscript: bool,
-}
+use crate::what::What;
 
 /// Makes a call: an operation of the graph, or a constant where NumPy gives one for constants. `None`: an argument is
 /// nothing that such an operation takes. NumPy's numbers from outside are constants only where no such operation takes
@@ -287,18 +272,13 @@ impl<'py> Node<'_, 'py> {
     fn graph_args(&self, tx: &mut Tx<'py>, args: &Args) -> R<Args> {
         let keeps = self.other.is_some();
         let is_subscript = self.what.is_subscript;
-        let mut graph_arg = |v: &Var, at: Option<usize>| {
-            let number = match (at, tx.look(v)?) {
-                (Some(_), _) | (None, Var::Float(_)) => real_number(tx, self.what, v)?,
-                _ => None,
-            };
-            match number {
-                Some(_) => match tx.look(v)? {
-                    v @ Var::Float(_) if !tx.runs_as_is => float_operand(tx, self.real, v, at),
-                    v => Ok(v),
-                },
-                None => graph_arg(tx, v, keeps && !is_subscript, keeps),
+        let keeps_numbers = self.what.takes_any_number;
+        let mut graph_arg = |v: &Var, at: Option<usize>| match (tx.look(v)?, at) {
+            (v @ Var::Float(_), at) if keeps_numbers && !tx.runs_as_is => {
+                float_operand(tx, self.real, v, at)
             }
+            (v @ Var::Float(_), _) | (v @ Var::Int(_), Some(_)) if keeps_numbers => Ok(v),
+            _ => graph_arg(tx, v, keeps && !is_subscript, keeps),
         };
         let mut out = Args::default();
         for (at, v) in args.pos.iter().enumerate() {

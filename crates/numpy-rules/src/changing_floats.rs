@@ -9,19 +9,19 @@
 
 use pyo3::prelude::*;
 use pyo3::types::{PyFloat, PyInt, PyType};
-use torch_abi::arrays::TorchNumpy;
 use translator::rules::{Given, value};
 use translator::stop::{R, Stop};
 use translator::tx::{Args, Flow, Tx};
 use variables::Var;
 
 use crate::arguments::Asked;
-use crate::call::{What, call};
+use crate::call::call;
 use crate::functions::{array_of_arrays, items_of};
 use crate::operation::Maker;
 use crate::probe::in_memory;
 use crate::sizes::SizesAt;
 use crate::values::{Looks, array_of, check_state, new_array};
+use crate::what::What;
 
 /// Whether a value is a float that is no constant, or a sequence that holds one.
 pub(crate) fn is_changing(tx: &mut Tx<'_>, v: &Var) -> R<bool> {
@@ -46,14 +46,17 @@ pub(crate) fn is_changing(tx: &mut Tx<'_>, v: &Var) -> R<bool> {
 /// # Errors
 /// Errors of the interpreter.
 pub(crate) fn call_on_numbers<'py>(tx: &mut Tx<'py>, what: &What<'_, 'py>, args: &Args) -> Given {
-    let before = tx.snapshot();
+    if tx.ints.specialize_numpy {
+        return Ok(None);
+    }
     let mut any = false;
     for v in args.values() {
         any |= is_changing(tx, v)? && !is_operand(tx, what, v)?;
     }
-    if !any || tx.ints.specialize_numpy {
+    if !any {
         return Ok(None);
     }
+    let before = tx.snapshot();
     // Where something needs their values, they are constants.
     tx.ints.has_changing_numpy = true;
     match on_numbers(tx, what, args) {
@@ -127,7 +130,6 @@ fn filled<'py>(tx: &mut Tx<'py>, what: &What<'_, 'py>, args: &Args) -> Given {
     if !matches!(tx.look(fill)?, Var::Float(_)) || is_changing(tx, like)? {
         return Err(other());
     }
-    let numpy = tx.py.import("numpy")?;
     let ones = match what.name {
         "full" => "ones",
         _ => "ones_like",
@@ -135,7 +137,7 @@ fn filled<'py>(tx: &mut Tx<'py>, what: &What<'_, 'py>, args: &Args) -> Given {
     let mut args = Args::pos(vec![like.clone()]);
     args.kw
         .extend(dtype.iter().map(|dtype| ("dtype".into(), dtype.clone())));
-    let ones = run(tx, ones, &numpy.getattr(ones)?, &args)?;
+    let ones = run(tx, ones, &args)?;
     let Some(array) = array_of(tx, &ones)? else {
         return Err(other());
     };
@@ -144,7 +146,7 @@ fn filled<'py>(tx: &mut Tx<'py>, what: &What<'_, 'py>, args: &Args) -> Given {
         return Err(other());
     }
     let args = Args::pos(vec![ones, fill.clone()]);
-    let made = run(tx, "multiply", &numpy.getattr("multiply")?, &args)?;
+    let made = run(tx, "multiply", &args)?;
     // Of an array without dimensions NumPy makes a number.
     match tx.array_id(&made) {
         Some(id) if tx.known.is_exact_ndarray(&tx.obj(id).class) => value(made),
@@ -201,17 +203,9 @@ fn is_small_number(o: &Bound<'_, PyAny>) -> bool {
         || is_int && o.extract::<i64>().is_ok_and(|i| i.unsigned_abs() < 1 << 53)
 }
 
-/// What a function of NumPy gives.
-fn run<'py>(tx: &mut Tx<'py>, name: &str, real: &Bound<'py, PyAny>, args: &Args) -> R<Var> {
-    let is_universal = name == "multiply";
-    let what = What {
-        name,
-        torch: TorchNumpy::get(tx.py)?.of(real),
-        real: real.clone(),
-        is_universal,
-        takes_any_number: is_universal,
-        is_subscript: false,
-    };
+/// What NumPy's function of this name gives.
+fn run(tx: &mut Tx<'_>, name: &str, args: &Args) -> R<Var> {
+    let what = What::named(tx.py, name)?;
     match call(tx, &what, args)? {
         Some(flow) => tx.finish_flow(flow),
         None => Err(other()),
@@ -267,15 +261,7 @@ fn number_in(tx: &mut Tx<'_>, v: &Var, becomes_array: bool) -> R<Var> {
     if holds_rows || !becomes_array {
         return Ok(list);
     }
-    let real = tx.py.import("numpy")?.getattr("array")?;
-    let what = What {
-        name: "array",
-        torch: TorchNumpy::get(tx.py)?.of(&real),
-        real,
-        is_universal: false,
-        takes_any_number: false,
-        is_subscript: false,
-    };
+    let what = What::named(tx.py, "array")?;
     match array_of_arrays(tx, &what, &Args::pos(vec![list]))? {
         Some(Flow::Value(array)) => Ok(array),
         _ => Err(other()),

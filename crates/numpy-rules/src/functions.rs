@@ -10,8 +10,9 @@ use translator::stop::{R, Stop};
 use translator::tx::{Args, Flow, Tx};
 use variables::{Body, Obj, Var};
 
-use crate::call::{What, call};
+use crate::call::call;
 use crate::changing_floats::{call_on_numbers, is_changing};
+use crate::what::What;
 
 /// Functions of constants that torch does not have.
 const OF_CONSTANTS: [&str; 5] = ["dtype", "isscalar", "issubdtype", "logspace", "sinc"];
@@ -94,23 +95,12 @@ fn function<'py>(
     torch: Option<Bound<'py, PyAny>>,
     args: &Args,
 ) -> Given {
-    let py = tx.py;
-    let numpy = py.import("numpy")?;
     // A class of numbers makes a constant of constants.
     let is_class = real.cast::<PyType>().is_ok();
     if is_class && name != "dtype" && !holds_changing(tx, args)? {
         return Ok(None);
     }
-    let is_universal = real.is_instance(&numpy.getattr("ufunc")?)?;
-    let is_choice = real.is(&numpy.getattr("where")?) || real.is(&numpy.getattr("clip")?);
-    let what = What {
-        name,
-        real,
-        torch,
-        is_universal,
-        takes_any_number: is_universal || is_choice,
-        is_subscript: false,
-    };
+    let what = What::function(name, real, torch)?;
     if WITHOUT_ONE_RESULT.contains(&name) {
         return Err(Stop::brk(
             format!("numpy.{name}(), which has more than one right result"),
@@ -246,15 +236,7 @@ pub(crate) fn array_of_arrays<'py>(tx: &mut Tx<'py>, what: &What<'_, 'py>, args:
 
 /// `numpy.stack(rows)`.
 pub(crate) fn stack(tx: &mut Tx<'_>, rows: Vec<Var>) -> Given {
-    let real = tx.py.import("numpy")?.getattr("stack")?;
-    let what = What {
-        name: "stack",
-        torch: TorchNumpy::get(tx.py)?.of(&real),
-        real,
-        is_universal: false,
-        takes_any_number: false,
-        is_subscript: false,
-    };
+    let what = What::named(tx.py, "stack")?;
     let rows = tx.new_list(rows);
     call(tx, &what, &Args::pos(vec![rows]))
 }

@@ -1,12 +1,13 @@
 //! Rules of NumPy: its arrays are tensors of the graph, and what is done with them operations of it.
 //!
 //! Lives here: which calls become operations and which do not ([`functions`], [`arrays`]), how one becomes a node
-//! ([`call`]), its arguments as NumPy is asked with them ([`arguments`]), what NumPy itself says of its result
+//! ([`call`], of [`what`]), its arguments as NumPy is asked with them ([`arguments`]), what NumPy itself says of its result
 //! ([`probe`]), what a node calls ([`operation`]), the values that stand for arrays and for the numbers that come of
 //! them ([`values`]), what NumPy's generators draw ([`random`]), NumPy's numbers from outside ([`numbers`]), sizes that
 //! are no constants ([`sizes`]), floats that change ([`float_operands`], [`changing_floats`]), tensors that calls before
-//! the graph make ([`early_tensors`]), tensors on an array's memory and arrays on a tensor's ([`tensors`]). Does not live here: which of NumPy's functions torch has
-//! (`torch-abi`), where the interpreter asks (`values` and `methods` of `translator`).
+//! the graph make ([`early_tensors`]), tensors on an array's memory and arrays on a tensor's ([`tensors`]). Does not live
+//! here: which of NumPy's functions torch has (`torch-abi`), where the interpreter asks (`values` and `methods` of
+//! `translator`).
 //!
 //! Invariant: a result has the class, the dtype, the sizes and the memory that NumPy gives it; where torch's NumPy
 //! would give others, the call runs in eager mode.
@@ -25,6 +26,7 @@ mod random;
 mod sizes;
 mod tensors;
 mod values;
+mod what;
 
 use translator::rules::{Arrays, FoundRules, RuleList};
 

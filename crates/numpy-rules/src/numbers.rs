@@ -16,6 +16,7 @@ use translator::tx::{Args, Tx};
 use variables::constants::const_val;
 use variables::{ArrayBody, Body, EarlyArg, EarlyCall, EarlyKind, Obj, ObjState, Var};
 
+use crate::early_tensors::{early_input, early_tensor};
 use crate::operation::Maker;
 use crate::values::{array_of, check_state, dtype_name, no_tensor};
 
@@ -140,7 +141,7 @@ fn tensor_of(tx: &mut Tx<'_>, obj: &Obj, source: SourceId) -> R<Var> {
     let obj = obj.bind(py).clone();
     tx.guard_type(&obj, source);
     if let Some(early) = made_of(tx, &function, source)
-        && let Some(made) = crate::early_tensors::early_input(tx, early)?
+        && let Some(made) = early_input(tx, early)?
     {
         return Ok(made);
     }
@@ -152,7 +153,7 @@ fn tensor_of(tx: &mut Tx<'_>, obj: &Obj, source: SourceId) -> R<Var> {
         kw: Vec::new(),
         kind: EarlyKind::Make,
     });
-    crate::early_tensors::early_tensor(tx, &tensor, early, source, Vec::new())
+    early_tensor(tx, &tensor, early, source, Vec::new())
 }
 
 /// The result of the same call, where it was made before.

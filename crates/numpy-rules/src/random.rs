@@ -13,6 +13,7 @@ use translator::rules::{Given, value};
 use translator::tx::{Args, Tx};
 use variables::{EarlyArg, EarlyCall, EarlyKind, Obj, Origin, Var};
 
+use crate::early_tensors::early_tensor;
 use crate::operation::Maker;
 use crate::values::{Looks, check_state, new_array};
 
@@ -134,8 +135,7 @@ pub(crate) fn draw<'py>(tx: &mut Tx<'py>, callable: &Bound<'py, PyAny>, args: &A
         kind: EarlyKind::Make,
     });
     let sizes = vec![None; drawn.getattr("ndim")?.extract()?];
-    let Var::Tensor(tensor) = crate::early_tensors::early_tensor(tx, &tensor, early, array, sizes)?
-    else {
+    let Var::Tensor(tensor) = early_tensor(tx, &tensor, early, array, sizes)? else {
         return Ok(None);
     };
     let class: Obj = drawn.get_type().into_any().unbind();

@@ -299,10 +299,11 @@ fn of_array(tx: &mut Tx<'_>, name: &'static str, args: Args, copies: bool) -> Gi
     let Ok(given) = tx.by_name(name, args.clone(), known, 1, 1) else {
         return Ok(None);
     };
-    if given[4].as_ref().map(|v| tx.truth(v)).transpose()? == Some(true) {
+    let mut is_set = |v: &Option<Var>| v.as_ref().map_or(Ok(false), |v| tx.truth(v));
+    let (learns, is_pinned) = (is_set(&given[3])?, is_set(&given[4])?);
+    if is_pinned {
         return Ok(None);
     }
-    let learns = given[3].as_ref().map(|v| tx.truth(v)).transpose()? == Some(true);
     let mut kw = Vec::with_capacity(3);
     for (name, v) in known.iter().zip(&given).skip(1).take(2) {
         let v = v.as_ref().map(|v| tx.realize(v)).transpose()?;

@@ -16,6 +16,7 @@ use variables::{
     ObjState, Origin, TensorVar, Var,
 };
 
+use crate::early_tensors::early_tensor;
 use crate::operation::Maker;
 use crate::sizes::SizesAt;
 
@@ -225,9 +226,7 @@ fn bring_in(tx: &mut Tx<'_>, id: ObjId) -> R<ArrayBody> {
         kw: Vec::new(),
         kind: EarlyKind::Make,
     });
-    let Var::Tensor(tensor) =
-        crate::early_tensors::early_tensor(tx, &tensor, early, source, sizes)?
-    else {
+    let Var::Tensor(tensor) = early_tensor(tx, &tensor, early, source, sizes)? else {
         return Err(Stop::Internal("a tensor that is none".into()));
     };
     if may_have_written(tx) {

@@ -169,21 +169,15 @@ impl Sizes {
             IntExpr::Binary(op, ab) => {
                 let a = self.split(&ab.0)?;
                 match (op, &ab.1) {
-                    (IntBinary::FloorDivide, IntExpr::Const(b @ 1..)) => {
-                        self.table.floor_divide(a, *b)
-                    }
-                    (IntBinary::Remainder, IntExpr::Const(b @ 1..)) => {
-                        let quotient = self.table.floor_divide(a, *b);
-                        let whole = self.table.multiply(quotient, SymInt::Const(*b));
-                        self.table.subtract(a, whole)
-                    }
-                    (IntBinary::FloorDivide, b) => {
+                    (IntBinary::FloorDivide | IntBinary::Remainder, b) => {
                         let b = self.split(b)?;
-                        self.table.known_quotient(a, b)?
-                    }
-                    (IntBinary::Remainder, b) => {
-                        let b = self.split(b)?;
-                        let quotient = self.table.known_quotient(a, b)?;
+                        let quotient = match b {
+                            SymInt::Const(b @ 1..) => self.table.floor_divide(a, b),
+                            b => self.table.known_quotient(a, b)?,
+                        };
+                        if *op == IntBinary::FloorDivide {
+                            return Some(quotient);
+                        }
                         let whole = self.table.multiply(quotient, b);
                         self.table.subtract(a, whole)
                     }

@@ -16,6 +16,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyFloat;
 use variables::{Body, EarlyCall, EarlyKind, FloatVar, IntVar, ObjId, ReadNumber, Var};
 
+use crate::raw::derives_from;
 use crate::retreat::Sooner;
 use crate::stop::{R, Stop};
 use crate::tx::{Flow, Tx};
@@ -67,18 +68,19 @@ impl Tx<'_> {
         if !self.has_numpy_number([a, b]) {
             return Ok(None);
         }
-        let is_tensor = |v: &Var| match v {
-            Var::Lazy(l) => l
-                .obj
-                .bind(self.py)
-                .is_instance(self.known.tensor.bind(self.py)),
-            v => Ok(matches!(v, Var::Tensor(_))),
-        };
-        match is_tensor(a)? != is_tensor(b)? {
+        match self.is_tensor(a) != self.is_tensor(b) {
             true => self.with_numpy_numbers(&[a, b], self.rules.arrays.read_number, |tx, args| {
                 make(tx, &args[0], &args[1])
             }),
             false => Ok(None),
+        }
+    }
+
+    /// Whether a value is a tensor, without a look at it.
+    pub fn is_tensor(&self, v: &Var) -> bool {
+        match v {
+            Var::Lazy(l) => derives_from(l.obj.bind(self.py), self.known.tensor.bind(self.py)),
+            v => matches!(v, Var::Tensor(_)),
         }
     }
 

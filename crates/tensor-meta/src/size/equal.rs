@@ -42,15 +42,11 @@ impl SizeTable {
     }
 
     /// `==` or `<` of two sizes, by the sums that are zero: one of the sizes with one of them added.
-    pub(super) fn by_zeros(&self, op: Compare, a: Size, b: Size, who: Asks) -> Option<bool> {
-        let (a, b) = (self.poly(a), self.poly(b));
+    pub(super) fn by_zeros(&self, op: Compare, (a, b): (&Poly, &Poly), who: Asks) -> Option<bool> {
         self.zeros.iter().find_map(|zero| {
-            [1, -1].into_iter().find_map(|times| {
-                let b = b.add(zero, times)?;
-                let difference = b.add(&a, -1)?;
-                self.of_difference(op, &difference, who)
-                    .or_else(|| self.of_multiples(op, (&a, &b), who))
-            })
+            [1, -1]
+                .into_iter()
+                .find_map(|times| self.of_two(op, (a, &b.add(zero, times)?), who))
         })
     }
 }

@@ -509,28 +509,28 @@ impl SizeTable {
 
     /// `==` or `<`, where it is the same for all values that there may be.
     fn always(&self, op: Compare, a: Size, b: Size, who: Asks) -> Option<bool> {
-        let difference = self.poly(b).add(&self.poly(a), -1);
-        let sure = difference.as_ref();
-        let sure = sure.and_then(|difference| self.of_difference(op, difference, who));
-        let sure = sure.or_else(|| self.of_multiples(op, (&self.poly(a), &self.poly(b)), who));
+        let polys = (&self.poly(a), &self.poly(b));
+        let sure = self.of_two(op, polys, who);
         if sure.is_some() || self.equal.is_empty() && self.zeros.is_empty() {
             return sure;
         }
-        let reduced = match difference {
+        let reduced = match polys.1.add(polys.0, -1) {
             Some(difference) => self.replaced(difference),
             None => self.reduced(b)?.add(&self.reduced(a)?, -1),
         };
         self.of_difference(op, &reduced?, who)
-            .or_else(|| self.by_zeros(op, a, b, who))
+            .or_else(|| self.by_zeros(op, polys, who))
+    }
+
+    /// The same by what the two are, whatever facts made equal.
+    pub(super) fn of_two(&self, op: Compare, (a, b): (&Poly, &Poly), who: Asks) -> Option<bool> {
+        b.add(a, -1)
+            .and_then(|difference| self.of_difference(op, &difference, who))
+            .or_else(|| self.of_multiples(op, (a, b), who))
     }
 
     /// The same of a size above zero and a multiple of it: what is between them is how often.
-    pub(super) fn of_multiples(
-        &self,
-        op: Compare,
-        (a, b): (&Poly, &Poly),
-        who: Asks,
-    ) -> Option<bool> {
+    fn of_multiples(&self, op: Compare, (a, b): (&Poly, &Poly), who: Asks) -> Option<bool> {
         let one = Poly::number(1);
         let is_above_zero = |size: &Poly| self.range(size, who).0.is_some_and(|least| least > 0);
         let difference = match (b.divide(a), a.divide(b)) {
@@ -542,7 +542,7 @@ impl SizeTable {
     }
 
     /// `0 == difference` or `0 < difference`, where it is the same for all values that there may be.
-    pub(super) fn of_difference(&self, op: Compare, difference: &Poly, who: Asks) -> Option<bool> {
+    fn of_difference(&self, op: Compare, difference: &Poly, who: Asks) -> Option<bool> {
         if let Some(n) = difference.as_number() {
             return Some(match op {
                 Compare::Less => n > 0,

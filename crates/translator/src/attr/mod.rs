@@ -287,10 +287,8 @@ impl<'py> Tx<'py> {
                 other => other.map(Flow::Value),
             };
         }
-        let (plain, unknown) = (
-            crate::raw::reads_attributes_plainly(&ty),
-            type_lookup(&ty, name).is_none(),
-        );
+        let plain = crate::raw::reads_attributes_plainly(&ty);
+        let unknown = !plain && type_lookup(&ty, name).is_none();
         if let (false, Var::Obj(id)) = (plain, obj)
             && let Some(dict) = self.thread_local_dict(*id)?
         {
@@ -302,7 +300,7 @@ impl<'py> Tx<'py> {
                 return Err(self.no_attribute(class, name));
             }
         }
-        if !plain && (unknown || matches!(obj, Var::Obj(_))) {
+        if unknown || !plain && matches!(obj, Var::Obj(_)) {
             return Err(Stop::unsupported(format!(
                 "attribute {name} of a {}, whose class reads attributes by C code of its own",
                 self.class_name(class)
