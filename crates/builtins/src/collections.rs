@@ -7,7 +7,7 @@ use pyo3::types::{PyBool, PyDict, PyInt, PyList, PyString, PyTuple, PyType};
 use translator::rules::{Given, Rule, RuleList, value};
 use translator::stop::Stop;
 use translator::tx::{Args, Tx};
-use variables::{Body, OrderedMap, Var};
+use variables::{Body, Obj, OrderedMap, Remade, Var};
 
 pub(crate) const RULES: RuleList = &[
     (
@@ -99,6 +99,7 @@ fn namedtuple(tx: &mut Tx<'_>, _: &'static str, args: Args) -> Given {
     if !is_plain(pos.as_any())? || !is_plain(kw.as_any())? {
         return Err(refused());
     }
+    let make = py.import("collections")?.getattr("namedtuple")?;
     let classes = CLASSES
         .get_or_init(py, || PyDict::new(py).unbind())
         .bind(py);
@@ -115,15 +116,52 @@ fn namedtuple(tx: &mut Tx<'_>, _: &'static str, args: Args) -> Given {
     let class = match made.iter().find(|class| !tx.is_private(class)) {
         Some(class) => class,
         None => {
-            let make = py.import("collections")?.getattr("namedtuple")?;
             // What it refuses, it refuses in plain Python.
-            let class = make.call(pos, Some(&kw)).map_err(|_| refused())?;
+            let class = make.call(&pos, Some(&kw)).map_err(|_| refused())?;
             made.append(&class)?;
             class
         }
     };
     tx.keep_private(class.cast::<PyType>().map_err(PyErr::from)?)?;
+    if let Some(remade) = remade(&class, make, &pos, &kw)? {
+        tx.facts.remade.push(remade);
+    }
     value(Var::py(class.unbind()))
+}
+
+/// The call that makes a class anew. `None` where its arguments can be changed between two calls.
+fn remade<'py>(
+    class: &Bound<'py, PyAny>,
+    make: Bound<'py, PyAny>,
+    pos: &Bound<'py, PyTuple>,
+    kw: &Bound<'py, PyDict>,
+) -> PyResult<Option<Remade>> {
+    let fixed = |arg: Bound<'py, PyAny>| -> PyResult<Option<Obj>> {
+        let arg = match arg.cast_exact::<PyList>() {
+            Ok(list) => list.to_tuple().into_any(),
+            Err(_) => arg,
+        };
+        Ok(arg.hash().is_ok().then(|| arg.unbind()))
+    };
+    let mut remade = Remade {
+        class: class.clone().unbind(),
+        function: make.unbind(),
+        pos: Vec::with_capacity(pos.len()),
+        kw: Vec::with_capacity(kw.len()),
+    };
+    for arg in pos.iter() {
+        let Some(arg) = fixed(arg)? else {
+            return Ok(None);
+        };
+        remade.pos.push(arg);
+    }
+    for (name, arg) in kw.iter() {
+        let Some(arg) = fixed(arg)? else {
+            return Ok(None);
+        };
+        remade.kw.push((name.extract::<String>()?.into(), arg));
+    }
+    Ok(Some(remade))
 }
 
 /// Whether a value's text tells it from all others.

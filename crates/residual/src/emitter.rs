@@ -87,7 +87,10 @@ impl<'a, 'py> Emitter<'a, 'py> {
     /// Starts.
     pub fn new(tx: Finished<'a, 'py>, root: Rc<CodeInfo>, globals: Obj) -> Emitter<'a, 'py> {
         let keep = &root.consts[..root.consts.len().min(1)];
-        let asm = Asm::new(root.fields.version, keep, &[]);
+        let mut asm = Asm::new(root.fields.version, keep, &[]);
+        for made in tx.remade() {
+            asm.make(&made.class);
+        }
         let bound = tx
             .inputs()
             .iter()
@@ -383,7 +386,8 @@ impl<'a, 'py> Emitter<'a, 'py> {
             Var::Computed(c) if !self.in_step => Some(Val::Fast(self.computed_local(c))),
             Var::Const(o) => Some(Val::Const(o.clone())),
             Var::Py(p) if p.source.is_none() && !self.is_weak(&p.obj) => {
-                Some(Val::Const(p.obj.clone()))
+                let made = self.asm.made(&p.obj).map(Val::Fast);
+                Some(made.unwrap_or_else(|| Val::Const(p.obj.clone())))
             }
             Var::Tensor(t) => match &t.input {
                 None => Some(Val::Fast(self.output(t.node))),
