@@ -363,9 +363,14 @@ impl Emitter<'_, '_> {
                     self.static_base(&class)?
                 };
                 let fits = match &body {
-                    Body::Plain => [&known.object, &known.namespace, &known.asks_no_class]
-                        .iter()
-                        .any(|made| base.is(*made)),
+                    Body::Plain => [
+                        &known.object,
+                        &known.namespace,
+                        &known.asks_no_class,
+                        &known.autograd_function,
+                    ]
+                    .iter()
+                    .any(|made| base.is(*made)),
                     Body::List(_) => base.is(&known.list),
                     Body::Set(_) => base.is(&known.set),
                     _ => true,
