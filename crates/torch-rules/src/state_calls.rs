@@ -447,6 +447,8 @@ fn is_skipped<'py>(tx: &Tx<'py>, f: &Bound<'py, PyAny>, named: &Named) -> R<bool
                 "__call__" | "__getattr__" | "__setattr__" | "__delattr__" | "__len__" | "training"
             )
             && qualname().starts_with("OptimizedModule.")
+        // What asks torch's own tracer something does nothing without it.
+        || module.strip_prefix(names::DYNAMO) == Some(".comptime") && name != "graph_break"
         || module == "torch.fx.graph_module" && matches!(name, "call_wrapped" | "__call__")
         || named.is_under(&DISTRIBUTED_TENSORS);
     if !graph
