@@ -224,7 +224,7 @@ impl<'py> Tx<'py> {
         if is_c || ty.is(k.function.bind(self.py)) || is_entry_type(&ty) {
             args.pos.insert(0, receiver.clone());
         } else if type_lookup(&ty, "__get__").is_some() {
-            return Err(Stop::unsupported(format!("the descriptor of {name}")));
+            return Err(self.skipped(b));
         }
         self.call(&Var::py(d.clone()), args)
     }
