@@ -100,6 +100,12 @@ impl Emitter<'_, '_> {
                 self.asm.call(1);
                 Ok(())
             }
+            Body::MappingProxy(mapping) => {
+                self.asm.callee(&class);
+                self.value(mapping)?;
+                self.asm.call(1);
+                Ok(())
+            }
             Body::Generator(_) => self.generator(id),
             Body::Address(of) => self.address(of),
             Body::DataPointer(of) => self.data_pointer(of),

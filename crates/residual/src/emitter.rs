@@ -273,9 +273,10 @@ impl<'a, 'py> Emitter<'a, 'py> {
             Body::Dict(d) => d.iter().flat_map(|(k, v)| [k.clone(), v.clone()]).collect(),
             Body::Set(d) => d.iter().map(|(k, _)| k.clone()).collect(),
             Body::Cell(v) => v.iter().cloned().collect(),
-            Body::Address(of) | Body::DataPointer(of) | Body::RaggedSize(of, _) => {
-                vec![of.clone()]
-            }
+            Body::Address(of)
+            | Body::DataPointer(of)
+            | Body::RaggedSize(of, _)
+            | Body::MappingProxy(of) => vec![of.clone()],
             Body::Array(array) => match array.copied.as_ref().and_then(|c| c.view.as_ref()) {
                 Some(view) => view
                     .pos
