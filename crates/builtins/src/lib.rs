@@ -40,6 +40,7 @@ mod iterators;
 mod itertools;
 mod itertools_next;
 mod lru_cache;
+mod made_classes;
 mod numbers;
 mod objects;
 mod operator;

@@ -218,11 +218,6 @@ fn apply_noting(
     crate::bodies::return_to(tx, &around);
     let Interpreted { out, graphs, dirty } = match result {
         Ok(_) if in_transform && has_numbers => return Ok(None),
-        Ok(Interpreted { out, .. }) if in_transform && !known_of(&out).is_empty() => {
-            return Err(Stop::unsupported(
-                "constants that a torch.autograd.Function gives in a transform",
-            ));
-        }
         Ok(out) if !changed => out,
         Ok(_) => {
             return Err(Stop::brk(
@@ -237,11 +232,7 @@ fn apply_noting(
         return Ok(None);
     }
     if let Some(graphs) = graphs {
-        let inferred = match &out {
-            // Torch's operator gives tensors alone.
-            Out::Tuple(items) => Inferred::Tuple(tensors_among(items).map(inferred).collect()),
-            one => inferred(one),
-        };
+        let inferred = inferred_tensors(&out);
         let result = function_graphs::function_node(tx, &graphs, &read, &used, inferred)?;
         let result = with_others(tx, &out, result);
         return given_out(tx, &dirty, &out, result).map(|v| Some(Flow::Value(v)));
@@ -277,8 +268,10 @@ fn apply_noting(
     let path = format!("{}.apply", translator::tx::qualified_name(class.bind(py)));
     let callee = Callee::Function(&apply, &path, None);
     if in_transform {
-        if !dirty.is_empty() {
-            return Err(Stop::unsupported("mark_dirty in a transform"));
+        if !dirty.is_empty() || !known_of(&out).is_empty() {
+            return Err(Stop::unsupported(
+                "mark_dirty, or constants, in a transform",
+            ));
         }
         let made = emit_in_transform(tx, &callee, node_args, &passed)?;
         return Ok(Some(Flow::Value(made)));
@@ -745,8 +738,13 @@ fn inferred(out: &Out) -> Inferred {
     }
 }
 
-fn tensors_among(items: &[Out]) -> impl Iterator<Item = &Out> {
-    items.iter().filter(|item| matches!(item, Out::Tensor(_)))
+/// What torch's operator gives: tensors alone.
+fn inferred_tensors(out: &Out) -> Inferred {
+    let Out::Tuple(items) = out else {
+        return inferred(out);
+    };
+    let tensors = items.iter().filter(|item| matches!(item, Out::Tensor(_)));
+    Inferred::Tuple(tensors.map(inferred).collect())
 }
 
 /// All results, where the node gives the tensors among them.
