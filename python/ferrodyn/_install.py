@@ -20,6 +20,7 @@ from typing import Any
 
 import torch
 import torch._logging as torch_logging
+import torch.jit._recursive as scripting
 
 from . import _api, exc, logs
 from ._when_imported import when_imported
@@ -93,6 +94,7 @@ class _Replaced:
             self._replace(torch, "compile", _api.compile)
             self._replace(torch.compiler, "set_enable_guard_collectives", _guard_collectives)
             self._replace(torch_logging, "set_logs", _set_logs)
+            self._leave_out_of_scripts("_compiled_call_impl")
         asked = os.environ.get("TORCH_LOGS", "").split(",")
         logs.follow_torch([name.strip().lstrip("+") for name in asked if name.strip()])
         # Not under the lock: a module that is imported already is handed over at once.
@@ -117,6 +119,13 @@ class _Replaced:
                 for name, instead in WITHOUT_EFFECT.items():
                     if (original := getattr(dynamo, name, None)) is not None:
                         self._replace(dynamo, name, _without_effect(name, instead, original))
+
+    def _leave_out_of_scripts(self, attribute: str) -> None:
+        # `torch.jit.script` tries to script functions, and takes any other callable for data.
+        left_out = getattr(scripting, "ignored_attributes", None)
+        if isinstance(left_out, list) and attribute not in left_out:
+            self._originals.append((scripting, "ignored_attributes", left_out))
+            scripting.ignored_attributes = [*left_out, attribute]
 
     def _replace(self, module: ModuleType, name: str, ours: Callable[..., Any]) -> None:
         original = getattr(module, name, None)

@@ -65,6 +65,19 @@ def test_every_way_to_torch_compile_is_served():
     assert torch._dynamo.optimize is dynamos
 
 
+@pytest.mark.filterwarnings("ignore:.*torch.jit:FutureWarning")
+def test_a_module_that_compiles_itself_can_be_scripted():
+    class Sines(torch.nn.Module):
+        def forward(self, x):
+            return x.sin() + 1
+
+    with ferrodyn.install():
+        module = Sines()
+        module.compile(backend="eager")
+        assert torch.equal(module(X), sines(X))
+        assert torch.equal(torch.jit.script(module)(X), sines(X))
+
+
 def test_operators_that_compile_themselves_outside_compiled_code():
     w = torch.full((3,), 10.0)
 

@@ -7,7 +7,9 @@ import pytest
 import torch
 import torch._dynamo
 from harness import Counting
+from torch._dynamo.comptime import comptime
 from torch.fx.experimental.symbolic_shapes import ConstraintViolationError
+from torch.utils.checkpoint import checkpoint
 
 pytestmark = [pytest.mark.own, pytest.mark.once]
 
@@ -288,3 +290,40 @@ def test_a_function_may_be_marked_for_non_strict_tracing_where_it_is_called():
     assert torch.equal(ferrodyn.compile(fn, backend="eager", fullgraph=True)(X), (X + 1) * 2)
     with pytest.raises(ferrodyn.exc.Unsupported):
         ferrodyn.compile(traced, backend="eager", fullgraph=True)(X)
+
+
+def test_what_asks_torchs_tracer_something_breaks_no_graph():
+    asked = []
+
+    def fn(x):
+        y = x * 2
+        comptime.print_graph()
+        comptime.assert_static(y.shape[0])
+        comptime(lambda tracer: asked.append(tracer), lambda: asked.append(None))
+        return y + 1
+
+    compiled = ferrodyn.compile(fn, backend="eager", fullgraph=True)
+    assert torch.equal(compiled(X), X * 2 + 1)
+    assert asked == [None]
+
+
+@pytest.mark.parametrize("requires_grad", [False, True])
+def test_a_checkpoint_without_a_choice_is_captured_where_one_graph_is_asked_for(requires_grad):
+    layer = torch.nn.Linear(3, 3)
+
+    def fn(x):
+        return checkpoint(layer, x * 2) + 1
+
+    results = []
+    for call in fn, ferrodyn.compile(fn, backend="eager", fullgraph=True):
+        x = torch.ones(3, requires_grad=requires_grad)
+        layer.zero_grad()
+        with pytest.warns(UserWarning, match=r"torch\.utils\.checkpoint: .*use_reentrant"):
+            found = call(x)
+        # Without an argument that has gradients, the layer's are not recorded either.
+        assert found.requires_grad == requires_grad
+        if requires_grad:
+            found.sum().backward()
+        results.append((found.detach(), x.grad, layer.weight.grad))
+    for of_eager, of_graph in zip(*results, strict=True):
+        assert of_eager is of_graph or torch.equal(of_eager, of_graph)

@@ -2,12 +2,12 @@
 
 use bytecode::op::BinaryOp;
 use pyo3::prelude::*;
-use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyBool, PyDict, PyInt, PyList, PyString, PyTuple, PyType};
+use pyo3::types::{PyDict, PyTuple};
 use translator::rules::{Given, Rule, RuleList, value};
-use translator::stop::Stop;
 use translator::tx::{Args, Tx};
 use variables::{Body, OrderedMap, Var};
+
+use crate::made_classes;
 
 pub(crate) const RULES: RuleList = &[
     (
@@ -76,77 +76,17 @@ fn deque(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     value(d)
 }
 
-/// Classes that translations have made, by their arguments. They are never handed out, so that others use them
-/// again; one translation has each for one call.
-static CLASSES: PyOnceLock<Py<PyDict>> = PyOnceLock::new();
-
 fn namedtuple(tx: &mut Tx<'_>, _: &'static str, args: Args) -> Given {
-    let refused = || {
-        Stop::brk(
-            "Class made in the compiled function",
-            "`collections.namedtuple` is given something else than names and plain values.",
-            "Make the class outside of the compiled function.",
-        )
-    };
-    let (py, module) = (tx.py, tx.load_global(&"__name__".into())?);
-    let module = tx.as_const(&module)?.ok_or_else(refused)?;
+    let (module, refused) = (made_classes::module_of(tx)?, made_classes::refused);
+    let module = module.ok_or_else(refused)?;
     let (pos, kw) = tx.real_args(&args)?.ok_or_else(refused)?;
-    let pos = PyTuple::new(py, pos)?;
-    let kw = kw.unwrap_or_else(|| PyDict::new(py));
+    let pos = PyTuple::new(tx.py, pos)?;
+    let kw = kw.unwrap_or_else(|| PyDict::new(tx.py));
     if kw.get_item("module")?.is_none_or(|m| m.is_none()) {
         kw.set_item("module", module)?;
     }
-    if !is_plain(pos.as_any())? || !is_plain(kw.as_any())? {
-        return Err(refused());
-    }
-    let classes = CLASSES
-        .get_or_init(py, || PyDict::new(py).unbind())
-        .bind(py);
-    let key = (&pos, &kw).into_pyobject(py)?.repr()?;
-    let made = match classes.get_item(&key)? {
-        Some(made) => made,
-        None => {
-            let made = PyList::empty(py).into_any();
-            classes.set_item(key, &made)?;
-            made
-        }
-    };
-    let made = made.cast::<PyList>().map_err(PyErr::from)?;
-    let class = match made.iter().find(|class| !tx.is_private(class)) {
-        Some(class) => class,
-        None => {
-            let make = py.import("collections")?.getattr("namedtuple")?;
-            // What it refuses, it refuses in plain Python.
-            let class = make.call(pos, Some(&kw)).map_err(|_| refused())?;
-            made.append(&class)?;
-            class
-        }
-    };
-    tx.keep_private(class.cast::<PyType>().map_err(PyErr::from)?)?;
-    value(Var::py(class.unbind()))
-}
-
-/// Whether a value's text tells it from all others.
-fn is_plain(o: &Bound<'_, PyAny>) -> PyResult<bool> {
-    if o.is_none()
-        || o.is_exact_instance_of::<PyString>()
-        || o.is_exact_instance_of::<PyInt>()
-        || o.is_exact_instance_of::<PyBool>()
-    {
-        return Ok(true);
-    }
-    if let Ok(dict) = o.cast_exact::<PyDict>() {
-        return is_plain(dict.items().as_any());
-    }
-    if !o.is_exact_instance_of::<PyTuple>() && !o.is_exact_instance_of::<PyList>() {
-        return Ok(false);
-    }
-    for item in o.try_iter()? {
-        if !is_plain(&item?)? {
-            return Ok(false);
-        }
-    }
-    Ok(true)
+    let make = tx.py.import("collections")?.getattr("namedtuple")?;
+    value(made_classes::make(tx, &make, &pos, &kw)?)
 }
 
 /// The C loop of `Counter.update`.

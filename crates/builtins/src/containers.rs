@@ -5,19 +5,22 @@ use translator::stop::Stop;
 use translator::tx::{Args, Tx};
 use variables::{Body, ObjState, OrderedMap, Var};
 
-pub(crate) const RULES: RuleList = &[(
-    "builtins",
-    &[
-        ("list", list as Rule),
-        ("tuple", tuple),
-        ("dict", dict),
-        ("frozendict", frozendict),
-        ("set", set),
-        ("frozenset", set),
-        ("bytearray", buffer),
-        ("memoryview", buffer),
-    ],
-)];
+pub(crate) const RULES: RuleList = &[
+    (
+        "builtins",
+        &[
+            ("list", list as Rule),
+            ("tuple", tuple),
+            ("dict", dict),
+            ("frozendict", frozendict),
+            ("set", set),
+            ("frozenset", set),
+            ("bytearray", buffer),
+            ("memoryview", buffer),
+        ],
+    ),
+    ("types", &[("MappingProxyType", mapping_proxy)]),
+];
 
 fn list(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     let a = tx.positional(name, args, 0, 1)?;
@@ -48,6 +51,21 @@ fn dict(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     let d = tx.new_dict(OrderedMap::default());
     crate::dicts::update_with(tx, &d, name, args)?;
     value(d)
+}
+
+/// A proxy of a dictionary; other mappings are asked by methods of theirs.
+fn mapping_proxy(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
+    let a = tx.by_name(name, args, &["mapping"], 1, 1)?;
+    let Some(mapping) = &a[0] else {
+        return Ok(None);
+    };
+    let mapping = tx.realize(mapping)?;
+    let class = tx.type_of(&mapping)?;
+    if !class.is(&tx.known.dict) && !class.is(&tx.known.ordered_dict) {
+        return Ok(None);
+    }
+    let class = tx.known.mappingproxy.clone();
+    value(Var::Obj(tx.new_object(class, Body::MappingProxy(mapping))))
 }
 
 fn frozendict(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {

@@ -118,6 +118,9 @@ pub(crate) fn allocate<'py>(
             return tx.fold(|_| new.call1((class,))).map(Some);
         }
         Body::Plain
+    } else if sub(&k.autograd_function) {
+        // What C has of it is not read here.
+        Body::Plain
     } else {
         return Ok(None);
     };

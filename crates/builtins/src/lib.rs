@@ -40,6 +40,7 @@ mod iterators;
 mod itertools;
 mod itertools_next;
 mod lru_cache;
+mod made_classes;
 mod numbers;
 mod objects;
 mod operator;
@@ -192,10 +193,7 @@ fn class_call<'py>(
             let a = tx.positional("fromkeys", args, 1, 2)?;
             value(dicts::dict_fromkeys(tx, cls, &a[0], a.get(1).cloned())?)
         }
-        "apply"
-            if class
-                .is_subclass(tx.known.torch_c.bind(py).getattr("_FunctionBase")?.as_any())? =>
-        {
+        "apply" if class.is_subclass(tx.known.autograd_function.bind(py))? => {
             (tx.rules.torch.apply_function)(tx, cls, args).map(Some)
         }
         "from_iterable" if class.name()? == "chain" => {

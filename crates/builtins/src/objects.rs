@@ -1,10 +1,10 @@
 //! Builtins about objects: types, attributes, identity, iteration, text; and those that break.
 
 use pyo3::prelude::*;
-use pyo3::types::PyString;
+use pyo3::types::{PyDict, PyString, PyTuple, PyType};
 use translator::call::Yielded;
 use translator::rules::{Given, Rule, RuleList, value};
-use translator::stop::Stop;
+use translator::stop::{R, Stop};
 use translator::tx::{Args, Tx};
 use translator::values::Special;
 use variables::iter_class::IterClass;
@@ -151,13 +151,40 @@ fn type_(tx: &mut Tx<'_>, _: &'static str, args: Args) -> Given {
             let class = real.unwrap_or(class);
             value(Var::py(class))
         }
-        3 => Err(Stop::brk(
-            "Class made in the compiled function",
-            "A call of `type` with three arguments makes a class, which is not captured.",
-            "Make the class outside of the compiled function.",
-        )),
+        3 => value(class_of_parts(tx, &args)?),
         _ => Err(tx.raise("TypeError", "type() takes 1 or 3 arguments")),
     }
+}
+
+/// `type(name, (), attributes)` where no attribute means something to Python, or can be changed.
+fn class_of_parts(tx: &mut Tx<'_>, args: &Args) -> R<Var> {
+    use crate::made_classes::{make, module_of, refused};
+    let py = tx.py;
+    let Some((pos, None)) = tx.real_args(args)? else {
+        return Err(refused());
+    };
+    let [name, bases, attributes] = &pos[..] else {
+        return Err(refused());
+    };
+    let (true, Ok(attributes)) = (
+        bases.is_exact_instance_of::<PyTuple>() && bases.len()? == 0,
+        attributes.cast_exact::<PyDict>(),
+    ) else {
+        return Err(refused());
+    };
+    for (key, attribute) in attributes {
+        let is_own = key
+            .extract::<String>()
+            .is_ok_and(|key| !key.starts_with("__"));
+        if !is_own || attribute.hash().is_err() {
+            return Err(refused());
+        }
+    }
+    let attributes = attributes.copy()?;
+    attributes.set_item("__module__", module_of(tx)?.ok_or_else(refused)?)?;
+    let pos = (name, bases, attributes).into_pyobject(py)?;
+    let function = py.get_type::<PyType>().into_any();
+    make(tx, &function, &pos, &PyDict::new(py))
 }
 
 fn getattr(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {

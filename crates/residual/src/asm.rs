@@ -51,6 +51,9 @@ pub struct Asm {
     names: Vec<String>,
     name_index: FxHashMap<String, u32>,
     tmps: Vec<String>,
+    /// objects that the code makes for itself, where the first of its instructions have left them, and whether they are
+    /// used
+    made: Vec<(Obj, LocalIdx, bool)>,
 }
 
 impl Asm {
@@ -63,6 +66,7 @@ impl Asm {
             names: names.to_vec(),
             name_index: FxHashMap::default(),
             tmps: Vec::new(),
+            made: Vec::new(),
         };
         for (i, c) in consts.iter().enumerate() {
             asm.const_index
@@ -122,10 +126,39 @@ impl Asm {
         &self.consts
     }
 
+    /// Has what the code makes for itself loaded in place of an object.
+    pub fn make(&mut self, obj: &Obj) {
+        let local = self.tmp("___made");
+        self.made.push((obj.clone(), local, false));
+    }
+
+    /// The local that holds what the code makes in place of an object.
+    pub fn made(&mut self, obj: &Obj) -> Option<LocalIdx> {
+        let (_, local, is_used) = self.made.iter_mut().find(|made| made.0.is(obj))?;
+        *is_used = true;
+        Some(*local)
+    }
+
+    /// The objects in place of which the code has to make others.
+    pub fn to_make(&self) -> Vec<(Obj, LocalIdx)> {
+        let used = self.made.iter().filter(|made| made.2);
+        used.map(|(obj, local, _)| (obj.clone(), *local)).collect()
+    }
+
     /// `-- obj`
     pub fn load_const(&mut self, obj: &Obj) {
-        let c = self.const_idx(obj);
-        self.op(Op::LoadConst(c));
+        let op = self.constant(obj);
+        self.op(op);
+    }
+
+    fn constant(&mut self, obj: &Obj) -> Op {
+        match self.made(obj) {
+            Some(local) => Op::LoadFast {
+                local,
+                check: false,
+            },
+            None => Op::LoadConst(self.const_idx(obj)),
+        }
     }
 
     /// `-- value`
@@ -159,8 +192,8 @@ impl Asm {
 
     /// Pushes a callable constant, ready for arguments and [`BodyBuilder::call`].
     pub fn callee(&mut self, f: &Obj) {
-        let c = self.const_idx(f);
-        self.body.emit_callable(Op::LoadConst(c));
+        let op = self.constant(f);
+        self.body.emit_callable(op);
     }
 
     /// `x -- iterator`, alone on any version; `iter` is the builtin function.

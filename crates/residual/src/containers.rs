@@ -100,6 +100,12 @@ impl Emitter<'_, '_> {
                 self.asm.call(1);
                 Ok(())
             }
+            Body::MappingProxy(mapping) => {
+                self.asm.callee(&class);
+                self.value(mapping)?;
+                self.asm.call(1);
+                Ok(())
+            }
             Body::Generator(_) => self.generator(id),
             Body::Address(of) => self.address(of),
             Body::DataPointer(of) => self.data_pointer(of),
@@ -363,9 +369,14 @@ impl Emitter<'_, '_> {
                     self.static_base(&class)?
                 };
                 let fits = match &body {
-                    Body::Plain => [&known.object, &known.namespace, &known.asks_no_class]
-                        .iter()
-                        .any(|made| base.is(*made)),
+                    Body::Plain => [
+                        &known.object,
+                        &known.namespace,
+                        &known.asks_no_class,
+                        &known.autograd_function,
+                    ]
+                    .iter()
+                    .any(|made| base.is(*made)),
                     Body::List(_) => base.is(&known.list),
                     Body::Set(_) => base.is(&known.set),
                     _ => true,

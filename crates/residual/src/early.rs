@@ -2,7 +2,7 @@
 
 use bytecode::op::Op;
 use pyo3::prelude::*;
-use translator::stop::R;
+use translator::stop::{R, Stop};
 use variables::{EarlyArg, EarlyCall, EarlyKind};
 
 use crate::emitter::Emitter;
@@ -32,6 +32,26 @@ impl Emitter<'_, '_> {
             let local = self.asm.tmp("___early");
             self.early_values.push(local);
         }
+    }
+
+    /// Makes the classes that the program's call would make, where the code needs them.
+    ///
+    /// # Errors
+    /// None are expected.
+    pub(crate) fn make_classes(&mut self) -> R<()> {
+        for (class, local) in self.asm.to_make() {
+            let found = self.tx.remade().iter().find(|made| made.class.is(&class));
+            let Some(call) = found.cloned() else {
+                return Err(Stop::Internal("a class that nothing makes".into()));
+            };
+            self.asm.callee(&call.function);
+            self.call_passing(&call.pos, &call.kw, |g, arg| {
+                g.asm.load_const(arg);
+                Ok(())
+            })?;
+            self.asm.store_fast(local);
+        }
+        Ok(())
     }
 
     /// Makes the calls. `undoable`: what generators were before is kept.

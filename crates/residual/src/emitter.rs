@@ -87,7 +87,10 @@ impl<'a, 'py> Emitter<'a, 'py> {
     /// Starts.
     pub fn new(tx: Finished<'a, 'py>, root: Rc<CodeInfo>, globals: Obj) -> Emitter<'a, 'py> {
         let keep = &root.consts[..root.consts.len().min(1)];
-        let asm = Asm::new(root.fields.version, keep, &[]);
+        let mut asm = Asm::new(root.fields.version, keep, &[]);
+        for made in tx.remade() {
+            asm.make(&made.class);
+        }
         let bound = tx
             .inputs()
             .iter()
@@ -270,9 +273,10 @@ impl<'a, 'py> Emitter<'a, 'py> {
             Body::Dict(d) => d.iter().flat_map(|(k, v)| [k.clone(), v.clone()]).collect(),
             Body::Set(d) => d.iter().map(|(k, _)| k.clone()).collect(),
             Body::Cell(v) => v.iter().cloned().collect(),
-            Body::Address(of) | Body::DataPointer(of) | Body::RaggedSize(of, _) => {
-                vec![of.clone()]
-            }
+            Body::Address(of)
+            | Body::DataPointer(of)
+            | Body::RaggedSize(of, _)
+            | Body::MappingProxy(of) => vec![of.clone()],
             Body::Array(array) => match array.copied.as_ref().and_then(|c| c.view.as_ref()) {
                 Some(view) => view
                     .pos
@@ -383,7 +387,8 @@ impl<'a, 'py> Emitter<'a, 'py> {
             Var::Computed(c) if !self.in_step => Some(Val::Fast(self.computed_local(c))),
             Var::Const(o) => Some(Val::Const(o.clone())),
             Var::Py(p) if p.source.is_none() && !self.is_weak(&p.obj) => {
-                Some(Val::Const(p.obj.clone()))
+                let made = self.asm.made(&p.obj).map(Val::Fast);
+                Some(made.unwrap_or_else(|| Val::Const(p.obj.clone())))
             }
             Var::Tensor(t) => match &t.input {
                 None => Some(Val::Fast(self.output(t.node))),

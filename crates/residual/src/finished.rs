@@ -23,7 +23,7 @@ use translator::state::{Frame, State};
 use translator::stop::{R, Stop};
 use translator::tx::{FloatInput, GraphInput, IntInput, Tx};
 use variables::{
-    ComputedVar, FloatVar, IntVar, Key, Obj, ObjId, ObjState, ReadNumber, TensorVar, Var,
+    ComputedVar, FloatVar, IntVar, Key, Obj, ObjId, ObjState, ReadNumber, Remade, TensorVar, Var,
 };
 
 /// The translation.
@@ -263,6 +263,11 @@ impl<'a, 'py> Finished<'a, 'py> {
     /// As [`Tx::is_of_private`].
     pub fn is_of_private(&self, source: SourceId) -> bool {
         self.tx.is_of_private(source)
+    }
+
+    /// Private classes that residual code can make anew.
+    pub fn remade(&self) -> &[Remade] {
+        &self.tx.facts.remade
     }
 
     /// As [`Tx::check_constants`].

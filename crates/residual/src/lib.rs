@@ -354,6 +354,7 @@ pub fn finish(tx: Finished<'_, '_>, finish: Finish, env: &mut dyn OutputEnv) -> 
             g.register_float(&f.float.expr);
         }
     }
+    g.make_classes()?;
     g.register_raising()?;
     let computing_may_raise = g.computing_may_raise();
     g.make_early_calls(may_raise || computing_may_raise)?;

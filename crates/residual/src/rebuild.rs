@@ -110,8 +110,8 @@ impl Emitter<'_, '_> {
     }
 
     /// The value of a default argument, or of something private, that nothing has looked at, where that is a
-    /// constant: it is guarded. To read `__defaults__` on each call would tell audit hooks of it, which costs
-    /// more than all the rest.
+    /// constant. What is private nobody can change; a default argument is guarded: to read `__defaults__` on each call
+    /// would tell audit hooks of it, which costs more than all the rest.
     pub(crate) fn constant_read(&mut self, lazy: &Rc<LazyVar>) -> R<Option<Obj>> {
         let sources = self.tx.sources();
         let of_function = match sources.get(lazy.source) {
@@ -121,11 +121,13 @@ impl Emitter<'_, '_> {
             ),
             _ => false,
         };
-        let wanted = of_function || self.tx.is_of_private(lazy.source);
         let class = lazy.obj.bind(self.tx.py).get_type();
+        if self.tx.is_of_private(lazy.source) && self.tx.known().is_const_type(class.as_any()) {
+            return Ok(Some(lazy.obj.clone()));
+        }
         // An int may become a variable of the graph, whose inputs are settled by now.
         let is_int = class.is(self.tx.py.get_type::<pyo3::types::PyInt>());
-        if !wanted || is_int || !self.tx.known().is_const_type(class.as_any()) {
+        if !of_function || is_int || !self.tx.known().is_const_type(class.as_any()) {
             return Ok(None);
         }
         let value = Var::Lazy(lazy.clone());

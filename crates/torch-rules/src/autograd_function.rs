@@ -92,6 +92,8 @@ variables::own_module! {
 enum Out {
     Tensor(Box<TensorMeta>),
     None,
+    /// what it gives beside tensors, and is known
+    Known(Var),
     Tuple(Vec<Out>),
 }
 
@@ -230,9 +232,10 @@ fn apply_noting(
         return Ok(None);
     }
     if let Some(graphs) = graphs {
-        let inferred = inferred(out);
+        let inferred = inferred_tensors(&out);
         let result = function_graphs::function_node(tx, &graphs, &read, &used, inferred)?;
-        return written(tx, &dirty, result).map(|v| Some(Flow::Value(v)));
+        let result = with_others(tx, &out, result);
+        return given_out(tx, &dirty, &out, result).map(|v| Some(Flow::Value(v)));
     }
     // Tensors that it reads from elsewhere are no arguments of the node: they have to stay.
     for (_, source, obj) in read {
@@ -265,15 +268,17 @@ fn apply_noting(
     let path = format!("{}.apply", translator::tx::qualified_name(class.bind(py)));
     let callee = Callee::Function(&apply, &path, None);
     if in_transform {
-        if !dirty.is_empty() {
-            return Err(Stop::unsupported("mark_dirty in a transform"));
+        if !dirty.is_empty() || !known_of(&out).is_empty() {
+            return Err(Stop::unsupported(
+                "mark_dirty, or constants, in a transform",
+            ));
         }
         let made = emit_in_transform(tx, &callee, node_args, &passed)?;
         return Ok(Some(Flow::Value(made)));
     }
-    let inferred = inferred(out);
+    let inferred = inferred(&out);
     let result = tx.emit_inferred(&callee, node_args, inferred, &passed)?;
-    written(tx, &dirty, result).map(|v| Some(Flow::Value(v)))
+    given_out(tx, &dirty, &out, result).map(|v| Some(Flow::Value(v)))
 }
 
 /// Counts the tensors among arguments as used: one that no operation is given may still have a gradient.
@@ -415,9 +420,10 @@ struct Interpreted {
     dirty: Vec<(usize, Rc<TensorVar>)>,
 }
 
-/// What the node gives, with the arguments themselves where they were written to.
-fn written(tx: &mut Tx<'_>, dirty: &[(usize, Rc<TensorVar>)], result: Var) -> R<Var> {
-    if dirty.is_empty() {
+/// What the node gives, with the arguments themselves where they were written to, and what is known in its place.
+fn given_out(tx: &mut Tx<'_>, dirty: &[(usize, Rc<TensorVar>)], out: &Out, result: Var) -> R<Var> {
+    let known = known_of(out);
+    if dirty.is_empty() && known.is_empty() {
         return Ok(result);
     }
     let (mut items, single) = match &result {
@@ -432,6 +438,9 @@ fn written(tx: &mut Tx<'_>, dirty: &[(usize, Rc<TensorVar>)], result: Var) -> R<
         meta.alias = tx.st.effects.meta(argument).alias;
         tx.st.effects.set_meta(argument.node, Rc::new(meta));
         items[*at] = Var::Tensor(argument.clone());
+    }
+    for (at, v) in known {
+        items[at] = v;
     }
     match (single, items.pop()) {
         (true, Some(one)) => Ok(one),
@@ -600,10 +609,10 @@ fn both_graphs(
     if tx.runs_as_is || tx.st.levels.records() || !tx.truth(&materializes)? {
         return Ok(None);
     }
-    let results: Option<Vec<NodeId>> = results.iter().copied().collect();
-    let Some(results) = results.filter(|r| !r.is_empty()) else {
+    let results: Vec<NodeId> = results.iter().copied().flatten().collect();
+    if results.is_empty() {
         return Ok(None);
-    };
+    }
     let gradients = match tx.realize(gradients)? {
         Var::Tuple(t) => t.items.clone(),
         one => vec![one],
@@ -675,7 +684,11 @@ fn function_result(
             let items = t
                 .items
                 .iter()
-                .map(|i| match tx.realize(i)? {
+                .map(|i| match tx.look(i)? {
+                    i if is_known(tx, &i)? => {
+                        grads.push(None);
+                        Ok(Out::Known(i))
+                    }
                     Var::Tuple(_) => Err(Stop::unsupported("nested results of apply")),
                     i => function_result(tx, &i, differentiable, plain, grads),
                 })
@@ -693,16 +706,69 @@ fn function_result(
     }
 }
 
+/// Whether a result is known without the graph: a constant, a size, a tuple of such.
+fn is_known(tx: &mut Tx<'_>, v: &Var) -> R<bool> {
+    match v {
+        Var::Const(_) => Ok(!v.is_none(tx.py)),
+        Var::Int(_) => Ok(!tx.follows_from_read(v)),
+        Var::Tuple(t) => {
+            for item in &t.items {
+                let item = tx.look(item)?;
+                if !item.is_none(tx.py) && !is_known(tx, &item)? {
+                    return Ok(false);
+                }
+            }
+            Ok(true)
+        }
+        _ => Ok(false),
+    }
+}
+
 fn not_plain(tx: &mut Tx<'_>, name: &str, stop: Stop) -> Stop {
     let what = format!("torch.autograd.Function {name}");
     let why = format!("The forward or backward of {name} is not captured.");
     tx.stop_inside(stop, &what, &why)
 }
 
-fn inferred(out: Out) -> Inferred {
+fn inferred(out: &Out) -> Inferred {
     match out {
-        Out::Tensor(meta) => Inferred::Tensor(*meta),
-        Out::None => Inferred::None,
-        Out::Tuple(items) => Inferred::Tuple(items.into_iter().map(inferred).collect()),
+        Out::Tensor(meta) => Inferred::Tensor(TensorMeta::clone(meta)),
+        Out::None | Out::Known(_) => Inferred::None,
+        Out::Tuple(items) => Inferred::Tuple(items.iter().map(inferred).collect()),
     }
+}
+
+/// What torch's operator gives: tensors alone.
+fn inferred_tensors(out: &Out) -> Inferred {
+    let Out::Tuple(items) = out else {
+        return inferred(out);
+    };
+    let tensors = items.iter().filter(|item| matches!(item, Out::Tensor(_)));
+    Inferred::Tuple(tensors.map(inferred).collect())
+}
+
+/// All results, where the node gives the tensors among them.
+fn with_others(tx: &Tx<'_>, out: &Out, tensors: Var) -> Var {
+    let (Out::Tuple(items), Var::Tuple(given)) = (out, &tensors) else {
+        return tensors;
+    };
+    let mut given = given.items.iter().cloned();
+    let item = |item: &Out| match item {
+        Out::Tensor(_) => given.next(),
+        _ => None,
+    };
+    let all = items.iter().map(item);
+    Var::tuple(all.map(|v| v.unwrap_or_else(|| tx.none())).collect())
+}
+
+/// What is known of the results, by place.
+fn known_of(out: &Out) -> Vec<(usize, Var)> {
+    let Out::Tuple(items) = out else {
+        return Vec::new();
+    };
+    let known = |(at, item): (usize, &Out)| match item {
+        Out::Known(v) => Some((at, v.clone())),
+        _ => None,
+    };
+    items.iter().enumerate().filter_map(known).collect()
 }

@@ -21,7 +21,16 @@ use crate::bodies::Taker;
 /// knows to compute again; the numbers of a plain run come from torch's own function.
 const FUNCTION: &std::ffi::CStr = c"
 import torch
+import warnings
 from torch.utils.checkpoint import checkpoint as run
+
+def unchosen():
+    warnings.warn('torch.utils.checkpoint: use_reentrant is not given, which means True', stacklevel=2)
+
+def without_gradients(body, *inputs):
+    warnings.warn('torch.utils.checkpoint: no argument requires gradients, so there are none', stacklevel=2)
+    with torch.no_grad():
+        return body(*inputs)
 
 def function(given, options):
     options = dict(options)
@@ -77,9 +86,16 @@ fn checkpoint(tx: &mut Tx<'_>, name: &'static str, mut args: Args) -> Given {
             None => known = false,
         }
     }
-    // torch warns where nobody has chosen.
     let reentrant = match options.get_item("use_reentrant")? {
         Some(v) if v.is_instance_of::<PyBool>() => Some(v.is_truthy()?),
+        // torch warns in words of its own, which one graph can't have.
+        Some(v) if !v.is_none() => None,
+        _ if tx.ints.is_whole && known => {
+            let warn = MODULE.get(py)?.getattr("unchosen")?;
+            tx.call_sync(&Var::py(warn.unbind()), Args::default())?;
+            options.set_item("use_reentrant", true)?;
+            Some(true)
+        }
         _ => None,
     };
     let (Some(reentrant), true) = (
@@ -120,6 +136,12 @@ fn checkpointed(
                 given.push(t.node);
             }
         }
+    }
+    if reentrant && !differentiable && tx.ints.is_whole {
+        let run = MODULE.get(py)?.getattr("without_gradients")?;
+        let mut given = args;
+        given.pos.insert(0, function.clone());
+        return tx.call_sync(&Var::py(run.unbind()), given);
     }
     if reentrant && !differentiable {
         return Err(Stop::unsupported(

@@ -435,7 +435,10 @@ fn is_skipped<'py>(tx: &Tx<'py>, f: &Bound<'py, PyAny>, named: &Named) -> R<bool
         || tx.st.levels.whole > 0
             && module == "torch.autograd.graph"
             && name == "disable_saved_tensors_hooks"
-        || module == "torch.autograd.profiler" && name == "__init__"
+        || matches!(module, "torch.autograd.profiler" | "torch.autograd.function")
+            && name == "__init__"
+        // How a class is called whose calls a tracer may see.
+        || name == "__call__" && qualname() == "ProxyableClassMeta.__call__"
         || module == names::DYNAMO_EXTERNAL_UTILS
             && qualname().starts_with("wrap_dunder_call_ctx_manager")
         || module == names::DYNAMO_EVAL_FRAME
@@ -444,6 +447,8 @@ fn is_skipped<'py>(tx: &Tx<'py>, f: &Bound<'py, PyAny>, named: &Named) -> R<bool
                 "__call__" | "__getattr__" | "__setattr__" | "__delattr__" | "__len__" | "training"
             )
             && qualname().starts_with("OptimizedModule.")
+        // What asks torch's own tracer something does nothing without it.
+        || module.strip_prefix(names::DYNAMO) == Some(".comptime") && name != "graph_break"
         || module == "torch.fx.graph_module" && matches!(name, "call_wrapped" | "__call__")
         || named.is_under(&DISTRIBUTED_TENSORS);
     if !graph

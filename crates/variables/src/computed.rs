@@ -47,6 +47,15 @@ impl ComputedVar {
         })
     }
 
+    /// Whether both are one function's, of arguments that are equal.
+    pub fn gives_as(&self, other: &Self) -> bool {
+        let (ours, others) = (&self.args, &other.args);
+        std::ptr::eq(self, other)
+            || self.function.is(&other.function)
+                && ours.len() == others.len()
+                && ours.iter().zip(others).all(|(a, b)| is_equal(a, b))
+    }
+
     /// How many nodes it has, shared ones counted as often as they are used.
     pub fn size(&self) -> u32 {
         self.size
@@ -57,6 +66,33 @@ impl ComputedVar {
 impl PartialEq for ComputedVar {
     fn eq(&self, other: &Self) -> bool {
         std::ptr::eq(self, other)
+    }
+}
+
+/// Whether two arguments are sure to be equal numbers of one type, or one object.
+fn is_equal(a: &Var, b: &Var) -> bool {
+    match (a, b) {
+        (Var::Const(a), Var::Const(b)) => {
+            a.is(b)
+                || Python::attach(|py| {
+                    let (a, b) = (a.bind(py), b.bind(py));
+                    // Zeros with other signs are equal, too.
+                    a.is_exact_instance_of::<PyInt>()
+                        && b.is_exact_instance_of::<PyInt>()
+                        && a.eq(b).unwrap_or(false)
+                })
+        }
+        (Var::Int(a), Var::Int(b)) => a.expr == b.expr,
+        (Var::Float(a), Var::Float(b)) => a.expr.gives_as(&b.expr),
+        (Var::Computed(a), Var::Computed(b)) => a.gives_as(b),
+        (Var::Lazy(a), Var::Lazy(b)) => a.source == b.source,
+        (Var::Tuple(a), Var::Tuple(b)) => {
+            a.class.is_none()
+                && b.class.is_none()
+                && a.items.len() == b.items.len()
+                && a.items.iter().zip(&b.items).all(|(a, b)| is_equal(a, b))
+        }
+        _ => false,
     }
 }
 

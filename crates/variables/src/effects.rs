@@ -66,6 +66,19 @@ pub struct EarlyCall {
     pub kind: EarlyKind,
 }
 
+/// A class that the program's call makes anew, while the translation has one of its own: the call that makes it.
+#[derive(Clone)]
+pub struct Remade {
+    /// the translation's
+    pub class: Obj,
+    /// what is called
+    pub function: Obj,
+    /// positional arguments
+    pub pos: Vec<Obj>,
+    /// keyword arguments
+    pub kw: Vec<(Arc<str>, Obj)>,
+}
+
 /// An argument of an early call.
 #[derive(Clone, Debug)]
 pub enum EarlyArg {

@@ -71,6 +71,21 @@ impl FloatExpr {
         fits.then(|| Self::Binary(op, Rc::new((a.clone(), b.clone()))))
     }
 
+    /// Whether both give the same number, whatever they are computed from: each call of a pure function may give an
+    /// object of its own, but not a number.
+    pub fn gives_as(&self, other: &FloatExpr) -> bool {
+        match (self, other) {
+            (Self::Source(a), Self::Source(b)) => a == b,
+            (Self::Const(a), Self::Const(b)) => a.to_bits() == b.to_bits(),
+            (Self::Negative(a), Self::Negative(b)) => a.gives_as(b),
+            (Self::Binary(op, a), Self::Binary(other, b)) => {
+                op == other && a.0.gives_as(&b.0) && a.1.gives_as(&b.1)
+            }
+            (Self::Computed(a), Self::Computed(b)) => a.gives_as(b),
+            _ => false,
+        }
+    }
+
     /// Calls `f` for each part that is no operation on others.
     pub fn for_each_leaf<'a>(&'a self, f: &mut impl FnMut(&'a FloatExpr)) {
         match self {

@@ -108,6 +108,7 @@ known! {
     variable_functions = TORCH_C."_VariableFunctionsClass",
     tensor = "torch"."Tensor",
     tensor_base = TORCH_C."TensorBase",
+    autograd_function = TORCH_C."_FunctionBase",
     asks_no_class = TORCH_C."DisableTorchFunctionSubclass",
     parameter = "torch.nn"."Parameter",
     buffer = "torch.nn"."Buffer",

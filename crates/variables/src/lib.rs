@@ -39,7 +39,7 @@ pub use computed::ComputedVar;
 pub use dict::OrderedMap;
 pub use effects::{
     CallFrame, DeferredCall, EarlyArg, EarlyCall, EarlyKind, Effects, GlobalKey, KnownValues,
-    ReadNumber,
+    ReadNumber, Remade,
 };
 pub use float::{FloatBinary, FloatExpr, FloatVar};
 pub use key::{Doubt, Key};

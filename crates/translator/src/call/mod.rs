@@ -87,9 +87,7 @@ impl<'py> Tx<'py> {
                         if is_module {
                             self.check_module_call(*id, &args)?;
                         }
-                        let mut args = args;
-                        args.pos.insert(0, f.clone());
-                        let flow = self.call(&Var::py(call), args)?;
+                        let flow = self.call_found(&f, &call, "__call__", args)?;
                         if let (true, Flow::Pushed) = (is_module, &flow) {
                             self.note_module(*id);
                         }
@@ -202,38 +200,33 @@ impl<'py> Tx<'py> {
         if d.is_none(self.py) {
             return Ok(None);
         }
-        let ty = d.bind(self.py).get_type();
-        let k = self.known.clone();
-        let mut all = vec![receiver.clone()];
-        all.extend(args);
-        if ty.is(k.function.bind(self.py)) {
-            return self.call(&Var::py(d), Args::pos(all)).map(Some);
-        }
-        if ty.is(k.method_descriptor.bind(self.py)) || ty.is(k.wrapper_descriptor.bind(self.py)) {
-            // A class may give a C method another name: `__call__ = dict.get`.
-            if self.is_renamed(&d, name)? {
-                return self.call(&Var::py(d), Args::pos(all)).map(Some);
+        let args = Args::pos(args);
+        self.call_found(&receiver, &d, name, args).map(Some)
+    }
+
+    /// Calls what a class has under the name of a special method, bound as Python binds it.
+    fn call_found(&mut self, receiver: &Var, d: &Obj, name: &str, mut args: Args) -> R<Flow> {
+        let (b, k) = (d.bind(self.py), self.known.clone());
+        let ty = b.get_type();
+        let is_class = ty.is(k.classmethod.bind(self.py));
+        if is_class || ty.is(k.staticmethod.bind(self.py)) {
+            if is_class {
+                args.pos.insert(0, Var::py(self.type_of(receiver)?));
             }
-            all.remove(0);
-            return self
-                .call_method_of(&receiver, &Arc::from(name), Args::pos(all))
-                .map(Some);
+            return self.call(&Var::py(b.getattr("__func__")?.unbind()), args);
         }
-        if ty.is(k.staticmethod.bind(self.py)) {
-            let f = Var::py(d.bind(self.py).getattr("__func__")?.unbind());
-            all.remove(0);
-            return self.call(&f, Args::pos(all)).map(Some);
+        let is_c =
+            ty.is(k.method_descriptor.bind(self.py)) || ty.is(k.wrapper_descriptor.bind(self.py));
+        // A class may give a C method another name: `__call__ = dict.get`.
+        if is_c && !self.is_renamed(d, name)? {
+            return self.call_method_of(receiver, &Arc::from(name), args);
         }
-        if ty.is(k.classmethod.bind(self.py)) {
-            let f = Var::py(d.bind(self.py).getattr("__func__")?.unbind());
-            all[0] = Var::py(class);
-            return self.call(&f, Args::pos(all)).map(Some);
+        if is_c || ty.is(k.function.bind(self.py)) || is_entry_type(&ty) {
+            args.pos.insert(0, receiver.clone());
+        } else if type_lookup(&ty, "__get__").is_some() {
+            return Err(self.skipped(b));
         }
-        if type_lookup(&ty, "__get__").is_some() {
-            return Err(Stop::unsupported(format!("the descriptor of {name}")));
-        }
-        all.remove(0);
-        self.call(&Var::py(d), Args::pos(all)).map(Some)
+        self.call(&Var::py(d.clone()), args)
     }
 
     /// The Python function that `torch.jit.script` has compiled, where it does the same with these

@@ -16,7 +16,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyFloat, PyInt};
 use rustc_hash::{FxHashMap, FxHashSet};
 use torch_abi::marks::TABLES;
-use variables::Obj;
+use variables::{Obj, Remade};
 
 use super::{FloatInput, GraphInput, IntInput};
 use crate::code::CodeInfo;
@@ -158,6 +158,8 @@ pub struct Facts {
     pub unmarked: FxHashMap<usize, Obj>,
     /// addresses of what is private (see [`crate::private`]), which nothing but the program's end lets go
     pub(crate) private: FxHashSet<usize>,
+    /// private classes that residual code can make anew
+    pub remade: Vec<Remade>,
 }
 
 impl Facts {

@@ -204,7 +204,7 @@ impl Tx<'_> {
     /// tracer has it, and the operation that reads that: it takes a float among the inputs for a constant.
     pub fn float_input(&mut self, float: &Rc<FloatVar>) -> NodeId {
         let known = self.log.float_inputs.iter();
-        if let Some(input) = known.clone().find(|i| i.float.expr == float.expr) {
+        if let Some(input) = known.clone().find(|i| i.float.expr.gives_as(&float.expr)) {
             return input.number;
         }
         let mut first = None;
