@@ -25,7 +25,7 @@ use variables::{Body, Obj, Var};
 
 use crate::bodies::{GraphAround, Numbers, Out, Taker, Traced};
 
-/// What a node calls. When it is first run, on fake tensors, it looks at what each function does.
+/// What a node calls; what is asked of it, on fake tensors, looks at what each function does, too.
 const FUNCTION: &std::ffi::CStr = c"
 import torch
 
@@ -77,22 +77,42 @@ def differ_in_sizes(found, others):
         return isinstance(one, tuple) and isinstance(other, tuple) and len(one[0]) == len(other[0]) and one[2:] == other[2:]
     return len(found) == len(others) and all(a == b or other_sizes(a, b) for a, b in zip(found, others))
 
+def place():
+    # For a number: what it is, only the operator knows.
+    return torch.empty((), dtype=torch.int64)
+
+def is_recorded(given):
+    return torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors_of(given))
+
+def described(value):
+    if value is int:
+        return place()
+    shape, stride, dtype, device = value
+    return torch.empty_strided(shape, stride, dtype=dtype, device=device)
+
 def cond(op, bodies, counts):
-    call = lambda pred, *given: op(pred, *bodies, given)
+    tensors_alone = [lambda *given, body=body: tuple(tensors_of(body(*given))) for body in bodies]
     def check(pred, *given):
         found, others = (run(body, given) for body in bodies)
         if found != others and differ_in_sizes(found, others):
             # How large a result is depends on what decides.
             if knows_no_sizes(given):
                 raise torch._subclasses.fake_tensor.DynamicOutputShapeException(op)
-            return tuple(call(pred, *given))
+            made = iter(op(pred, *tensors_alone, given))
+            return tuple(place() if value is int else next(made) for value in found)
         same(found, others)
+        if int in found:
+            made = (described(value) for value in found)
+            return tuple(history(value) if is_recorded(given) else value for value in made)
+    def call(pred, *given):
+        # As the operators below: an int that it gives is a size.
+        found = check(pred, *given) if knows_no_sizes((pred, *given)) else None
+        return op(pred, *bodies, given) if found is None else found
     return check, call
 
 def like(value):
     if not isinstance(value, torch.Tensor):
-        # A place for a number: what it is, only the operator knows.
-        return torch.empty((), dtype=torch.int64)
+        return place()
     return value.new_empty_strided(value.size(), value.stride())
 
 def knows_no_sizes(tensors):
@@ -106,7 +126,7 @@ def while_loop(op, bodies, counts):
         if int in run(goes_on, given):
             raise TypeError('a condition that is an int')
         same(run(body, given), [description(value) for value in given[:carried]])
-        recorded = torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors_of(given))
+        recorded = is_recorded(given)
         if recorded and len(tensors_of(given[:carried])) < carried:
             raise TypeError('an int that is carried where gradients are recorded')
         made = [like(value) for value in given[:carried]]
@@ -143,22 +163,16 @@ def associative_scan(op, bodies, counts):
         same([layout_apart(value) for value in made], [layout_apart(description(x)) for x in xs])
     return check, lambda *given: op(body, list(given[:count]), given[count:])
 
-def function(kind, op, places, counts, is_checked=False):
-    checked = [True] if is_checked else []
+def function(kind, op, places, counts, checks):
     def higher_order(*given):
         bodies = [part(body, at) for body, at in zip(given, places)]
         tensors = given[len(places):]
         check, calls = kind(op, bodies, counts)
-        if not checked:
-            found = check(*tensors)
-            checked.append(True)
-            if found is not None:
-                return found
-        return tuple(calls(*tensors))
+        found = check(*tensors) if checks else None
+        return tuple(calls(*tensors)) if found is None else found
     higher_order.__name__ = higher_order.__qualname__ = kind.__name__
-    # Another process makes it in the same way, and calls it with values at once: the check is of the translation.
     higher_order.__ferrodyn_made__ = (
-        function, kind, op, tuple(tuple(at) for at in places), tuple(counts), True
+        function, kind, op, tuple(tuple(at) for at in places), tuple(counts), checks
     )
     return higher_order
 ";
@@ -202,6 +216,8 @@ pub(crate) struct HigherOrder {
     pub(crate) number: Option<NodeId>,
     /// a constant that the functions may give beside tensors
     pub(crate) constant: Constant,
+    /// whether how large its results are may depend on data, as long as their other properties do not
+    pub(crate) sizes_may_differ: bool,
     /// how many arguments come first of which the functions get two rows each
     pub(crate) at_two_rows: usize,
     /// arguments of the node that the functions get
@@ -226,6 +242,7 @@ impl HigherOrder {
             before: Vec::new(),
             number: None,
             constant: Constant::Nothing,
+            sizes_may_differ: false,
             at_two_rows: 0,
             inputs: Vec::new(),
             inside: Vec::new(),
@@ -258,7 +275,7 @@ pub(crate) fn same_form(a: &Out, b: &Out) -> bool {
         _ => false,
     };
     match (a, b) {
-        (Out::New(_), Out::New(_)) => true,
+        (Out::New(_), Out::New(_)) | (Out::Number(_), Out::Number(_)) => true,
         (Out::Constant(a), Out::Constant(b)) => key(a, b),
         (Out::Tuple(a, None), Out::Tuple(b, None)) | (Out::List(a), Out::List(b)) => all(a, b),
         (Out::Tuple(a, Some(one)), Out::Tuple(b, Some(other))) => one.is(other) && all(a, b),
@@ -272,6 +289,49 @@ pub(crate) fn same_form(a: &Out, b: &Out) -> bool {
     }
 }
 
+/// At which places among the ints of two results they differ, or only one is known. `None` where the results differ
+/// otherwise.
+pub(crate) fn ints_that_differ(tx: &Tx<'_>, a: &Out, b: &Out) -> Option<Vec<usize>> {
+    fn compare(
+        tx: &Tx<'_>,
+        (a, b): (&Out, &Out),
+        ints: &mut usize,
+        differ: &mut Vec<usize>,
+    ) -> bool {
+        let is_int = |out: &Out| match out {
+            Out::Number(_) => true,
+            Out::Constant(v) => is_int(tx, v),
+            _ => false,
+        };
+        if is_int(a) && is_int(b) {
+            if !same_form(a, b) {
+                differ.push(*ints);
+            }
+            *ints += 1;
+            return true;
+        }
+        let mut all = |a: &[Out], b: &[Out]| {
+            let mut pairs = a.iter().zip(b);
+            a.len() == b.len() && pairs.all(|pair| compare(tx, pair, ints, differ))
+        };
+        match (a, b) {
+            (Out::Tuple(a, None), Out::Tuple(b, None)) | (Out::List(a), Out::List(b)) => all(a, b),
+            (Out::Tuple(a, Some(one)), Out::Tuple(b, Some(other))) => one.is(other) && all(a, b),
+            (Out::Dict(a), Out::Dict(b)) => {
+                let key = |(key, _): &(Var, Out)| Out::Constant(key.clone());
+                let mut pairs = a.iter().zip(b);
+                a.len() == b.len()
+                    && pairs.all(|(a, b)| {
+                        same_form(&key(a), &key(b)) && compare(tx, (&a.1, &b.1), ints, differ)
+                    })
+            }
+            (a, b) => same_form(a, b),
+        }
+    }
+    let mut differ = Vec::new();
+    compare(tx, (a, b), &mut 0, &mut differ).then_some(differ)
+}
+
 /// How many tensors there are in a result.
 pub(crate) fn tensors_in(out: &Out) -> usize {
     match out {
@@ -280,6 +340,21 @@ pub(crate) fn tensors_in(out: &Out) -> usize {
         Out::Constant(_) => 0,
         Out::New(_) | Out::Number(_) | Out::Given(_) | Out::Read(_) => 1,
     }
+}
+
+/// Whether a result has numbers that the graph gives.
+fn numbers_in(out: &Out) -> bool {
+    match out {
+        Out::Tuple(items, _) | Out::List(items) => items.iter().any(numbers_in),
+        Out::Dict(items) => items.iter().any(|i| numbers_in(&i.1)),
+        out => matches!(out, Out::Number(_)),
+    }
+}
+
+/// Whether gradients of these are recorded here.
+fn is_recorded(tx: &Tx<'_>, inputs: &[Var]) -> bool {
+    let requires = |v: &Var| matches!(v, Var::Tensor(t) if tx.st.effects.meta(t).requires_grad);
+    tx.st.grad_enabled && inputs.iter().any(requires)
 }
 
 /// Whether all parts of a result are tensors of the function's own, each once, or constants that are taken.
@@ -396,10 +471,11 @@ pub(crate) fn with_numbers(
     let before = tx.snapshot();
     let mut numbers = Numbers::default();
     loop {
-        let known = numbers.len();
+        let known = (numbers.len(), numbers.places());
         let made = node(tx, args.clone(), &mut numbers);
+        let more = known != (numbers.len(), numbers.places());
         // Operators take ints only.
-        if made.is_ok() || numbers.len() == known || !numbers.has_ints_only() {
+        if made.is_ok() || !more || !numbers.has_ints_only() {
             return made;
         }
         tx.restore_but_needs(&before);
@@ -414,7 +490,7 @@ pub(crate) fn higher_order(
     numbers: &mut Numbers,
     bodies: &[(&Var, Args)],
     around: &GraphAround,
-    fits: impl Fn(&[Traced]) -> bool,
+    fits: impl FnOnce(&Tx<'_>, &[Traced]) -> bool,
 ) -> Given {
     let py = tx.py;
     if tx.st.effects.shows_tensors || tx.so_far().inference_now() || tx.st.levels.is_active() {
@@ -471,11 +547,22 @@ pub(crate) fn higher_order(
         all_places.push(places);
         all.push(body);
     }
-    if !fits(&all) {
+    if !fits(tx, &all) {
         return Err(refused(op.path, "functions whose results do not fit"));
     }
     inputs.drain(..op.at_two_rows);
     share_no_memory(tx, op.path, &inputs)?;
+    let gives_numbers = all.iter().any(|body| numbers_in(&body.out));
+    if gives_numbers && op.constant == Constant::Int && is_recorded(tx, &inputs) {
+        // Compilers refuse that.
+        if !tx.runs_as_is {
+            return Err(refused(
+                op.path,
+                "an int that is given where gradients are recorded",
+            ));
+        }
+        tx.st.needs_as_is = true;
+    }
     if !tx.runs_as_is && !tx.stand_ins.is_empty() && takes_carried(tx, &inputs, op.inside.len()) {
         // Inductor's own assertion fails for it.
         return Err(refused(
@@ -484,17 +571,14 @@ pub(crate) fn higher_order(
         ));
     }
     let place = py.import(format!("{}.{}", names::HIGHER_ORDER_OPS, op.name))?;
-    let made = make.call_method1(
-        "function",
-        (
-            make.getattr(op.name)?,
-            place.getattr(op.object)?,
-            all_places,
-            op.counts,
-        ),
-    )?;
-    let function = made.unbind();
+    let (kind, operator) = (make.getattr(op.name)?, place.getattr(op.object)?);
+    let function = |checks: bool| -> PyResult<Obj> {
+        let args = (&kind, &operator, all_places.clone(), &op.counts, checks);
+        Ok(make.call_method1("function", args)?.unbind())
+    };
+    let (asked, function) = (function(true)?, function(false)?);
     let callee = Callee::Function(&function, op.path, None);
+    let asked = Callee::Function(&asked, op.path, None);
     let args = Args::pos(op.before.into_iter().chain(inputs).collect());
     let mut others = tx.node_args_with_sizes(&args)?;
     if let Some(number) = op.number {
@@ -507,7 +591,11 @@ pub(crate) fn higher_order(
         .map(|(b, name)| (&b.graph, *name))
         .collect();
     let node_args = crate::bodies::given_graphs(tx, Taker::Ours, &graphs, others)?;
-    let inferred = tx.infer_fake(&callee, &node_args, "")?;
+    let captures = tx.ints.captures_shapes;
+    tx.ints.captures_shapes |= op.sizes_may_differ;
+    let inferred = tx.infer_fake(&asked, &node_args, "");
+    tx.ints.captures_shapes = captures;
+    let inferred = inferred?;
     let result = tx.emit_inferred_as(&callee, node_args, inferred, &args, repeatable)?;
     let Some(body) = all.pop() else {
         return Err(Stop::Internal("what an operator gives".into()));
