@@ -97,6 +97,7 @@ fn conditional(
     );
     op.constant = Constant::Int;
     op.sizes_may_differ = true;
+    op.in_batches = true;
     match pred {
         Predicate::Tensor(pred) => op.before.push(pred),
         Predicate::Number(node) => op.number = Some(node),

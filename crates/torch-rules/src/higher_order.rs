@@ -32,8 +32,14 @@ import torch
 def tensors_of(given):
     return [value for value in given if isinstance(value, torch.Tensor)]
 
+def innermost(tensor):
+    functorch = torch._C._functorch
+    while functorch.is_functorch_wrapped_tensor(tensor):
+        tensor = functorch.get_unwrapped(tensor)
+    return tensor
+
 def memory(tensor):
-    return tensor.untyped_storage()._cdata
+    return innermost(tensor).untyped_storage()._cdata
 
 def description(value):
     if not isinstance(value, torch.Tensor):
@@ -42,7 +48,7 @@ def description(value):
 
 def run(body, given):
     tensors = tensors_of(given)
-    versions = [tensor._version for tensor in tensors]
+    versions = [innermost(tensor)._version for tensor in tensors]
     taken = {memory(tensor) for tensor in tensors}
     with torch.no_grad():
         made = body(*given)
@@ -50,7 +56,7 @@ def run(body, given):
         if memory(tensor) in taken:
             raise TypeError('a result that shares memory')
         taken.add(memory(tensor))
-    if any(tensor._version != version for tensor, version in zip(tensors, versions)):
+    if any(innermost(tensor)._version != version for tensor, version in zip(tensors, versions)):
         raise TypeError('an argument that is written to')
     return [description(value) for value in made]
 
@@ -116,7 +122,7 @@ def like(value):
     return value.new_empty_strided(value.size(), value.stride())
 
 def knows_no_sizes(tensors):
-    modes = [getattr(tensor, 'fake_mode', None) for tensor in tensors_of(tensors)]
+    modes = [getattr(innermost(tensor), 'fake_mode', None) for tensor in tensors_of(tensors)]
     return any(mode is not None and mode.shape_env is None for mode in modes)
 
 def while_loop(op, bodies, counts):
@@ -218,6 +224,8 @@ pub(crate) struct HigherOrder {
     pub(crate) constant: Constant,
     /// whether how large its results are may depend on data, as long as their other properties do not
     pub(crate) sizes_may_differ: bool,
+    /// whether torch has a rule for what it does to batches of `vmap`
+    pub(crate) in_batches: bool,
     /// how many arguments come first of which the functions get two rows each
     pub(crate) at_two_rows: usize,
     /// arguments of the node that the functions get
@@ -243,6 +251,7 @@ impl HigherOrder {
             number: None,
             constant: Constant::Nothing,
             sizes_may_differ: false,
+            in_batches: false,
             at_two_rows: 0,
             inputs: Vec::new(),
             inside: Vec::new(),
@@ -493,11 +502,11 @@ pub(crate) fn higher_order(
     fits: impl FnOnce(&Tx<'_>, &[Traced]) -> bool,
 ) -> Given {
     let py = tx.py;
-    if tx.st.effects.shows_tensors || tx.so_far().inference_now() || tx.st.levels.is_active() {
-        return Err(refused(
-            op.path,
-            "tensors in a transform or an inference mode",
-        ));
+    let levels = &tx.st.levels;
+    let in_batches = levels.is_active();
+    let bars = in_batches && (levels.records() || !op.in_batches);
+    if tx.st.effects.shows_tensors || bars {
+        return Err(refused(op.path, "tensors in a transform"));
     }
     let outer = tx.stand_ins.len();
     tx.stand_ins.extend(&op.inside);
@@ -551,6 +560,9 @@ pub(crate) fn higher_order(
         return Err(refused(op.path, "functions whose results do not fit"));
     }
     inputs.drain(..op.at_two_rows);
+    if in_batches && (inputs.is_empty() || inputs.iter().any(|v| is_int(tx, v))) {
+        return Err(refused(op.path, "numbers, or nothing, in `vmap`"));
+    }
     share_no_memory(tx, op.path, &inputs)?;
     let gives_numbers = all.iter().any(|body| numbers_in(&body.out));
     if gives_numbers && op.constant == Constant::Int && is_recorded(tx, &inputs) {
@@ -593,13 +605,21 @@ pub(crate) fn higher_order(
     let node_args = crate::bodies::given_graphs(tx, Taker::Ours, &graphs, others)?;
     let captures = tx.ints.captures_shapes;
     tx.ints.captures_shapes |= op.sizes_may_differ;
-    let inferred = tx.infer_fake(&asked, &node_args, "");
+    let inferred = tx.infer_fake_result(&asked, &node_args, "");
     tx.ints.captures_shapes = captures;
-    let inferred = inferred?;
+    let (inferred, out) = inferred?;
     let result = tx.emit_inferred_as(&callee, node_args, inferred, &args, repeatable)?;
     let Some(body) = all.pop() else {
         return Err(Stop::Internal("what an operator gives".into()));
     };
+    if in_batches {
+        // torch's operator may leave results out.
+        let all = matches!(&result, Var::Tuple(t) if t.items.len() == tensors_in(&body.out));
+        if gives_numbers || !all {
+            return Err(refused(op.path, "several results in `vmap`"));
+        }
+        tx.keep_shadow(&result, out.bind(py))?;
+    }
     crate::bodies::result(tx, body.out, &result, &[]).map(|v| Some(Flow::Value(v)))
 }
 
@@ -641,7 +661,10 @@ fn share_no_memory(tx: &mut Tx<'_>, path: &str, tensors: &[Var]) -> R<()> {
             if !storages.insert(storage.getattr("_cdata")?.extract::<usize>()?) {
                 return Err(shared());
             }
-        } else if tx.st.effects.meta(t).alias != Alias::Fresh && !tx.stand_ins.contains(&t.node) {
+        } else if tx.st.effects.meta(t).alias != Alias::Fresh
+            && !tx.stand_ins.contains(&t.node)
+            && !tx.log.graph.get(t.node).is_some_and(makes_new)
+        {
             views.push(t.node);
         }
     }

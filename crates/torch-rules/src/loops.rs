@@ -172,6 +172,7 @@ fn scan_node(tx: &mut Tx<'_>, name: &'static str, args: Args, numbers: &mut Numb
     let path = names::SCAN;
     let around = crate::bodies::graph_around(tx, init.iter().chain(&xs).chain(&others))?;
     let mut op = HigherOrder::new(path, "scan", "scan_op", &["scan_combine_fn"]);
+    op.in_batches = true;
     op.counts = vec![init.len(), init.len() + xs.len()];
     op.constant = Constant::None;
     let mut all = Vec::new();
@@ -288,12 +289,16 @@ fn stand_in(tx: &mut Tx<'_>, op: &mut HigherOrder, v: &Var, row: bool) -> R<Var>
     let Var::Tensor(t) = &like else {
         return Err(Stop::Internal("a row of a tensor".into()));
     };
+    let shadow = tx.st.levels.shadows.get(&t.node.0).cloned();
     let mut meta = TensorMeta::clone(tx.st.effects.meta(t));
     meta.alias = Alias::View;
     let args = Args::pos(vec![like]);
     let node_args = tx.node_args(&args)?;
     let made = Inferred::Tensor(meta);
     let inside = tx.emit_inferred(&Callee::Method("detach"), node_args, made, &args)?;
+    if let Some(shadow) = shadow {
+        tx.keep_shadow(&inside, shadow.bind(tx.py))?;
+    }
     if let Var::Tensor(t) = &inside {
         op.inside.push(t.node);
         op.inputs.push(v);
