@@ -429,6 +429,12 @@ fn body_out(tx: &mut Tx<'_>, what: &str, v: &Var, results: &mut Results) -> R<Ou
         results.outputs.push(node);
         return Ok(Out::Number(results.outputs.len() - 1));
     }
+    // What is known of it without the graph needs no place there.
+    if let int @ Var::Int(_) = tx.look(v)?
+        && !tx.follows_from_read(&int)
+    {
+        return Ok(Out::Constant(int));
+    }
     let v = tx.realize(v)?;
     let bound = results.bound;
     let mut each = |tx: &mut Tx<'_>, items: Vec<Var>| -> R<Vec<Out>> {
