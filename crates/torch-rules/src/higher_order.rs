@@ -96,18 +96,27 @@ def described(value):
     shape, stride, dtype, device = value
     return torch.empty_strided(shape, stride, dtype=dtype, device=device)
 
-def cond(op, bodies, counts):
+def cond(op, bodies, counts, known):
     tensors_alone = [lambda *given, body=body: tuple(tensors_of(body(*given))) for body in bodies]
+    def with_places(numbers, pred, given):
+        made = iter(op(pred, *tensors_alone, given))
+        return tuple(place() if number else next(made) for number in numbers)
     def check(pred, *given):
+        if known and known[0]:
+            return with_places(known[0], pred, given)
         found, others = (run(body, given) for body in bodies)
-        if found != others and differ_in_sizes(found, others):
+        numbers = [value is int for value in found]
+        differ = found != others and differ_in_sizes(found, others)
+        if differ and knows_no_sizes(given):
             # How large a result is depends on what decides.
-            if knows_no_sizes(given):
-                raise torch._subclasses.fake_tensor.DynamicOutputShapeException(op)
-            made = iter(op(pred, *tensors_alone, given))
-            return tuple(place() if value is int else next(made) for value in found)
-        same(found, others)
-        if int in found:
+            raise torch._subclasses.fake_tensor.DynamicOutputShapeException(op)
+        if not differ:
+            same(found, others)
+        if any(numbers):
+            known.append(numbers)
+        if differ:
+            return with_places(numbers, pred, given)
+        if any(numbers):
             made = (described(value) for value in found)
             return tuple(history(value) if is_recorded(given) else value for value in made)
     def call(pred, *given):
@@ -125,7 +134,7 @@ def knows_no_sizes(tensors):
     modes = [getattr(innermost(tensor), 'fake_mode', None) for tensor in tensors_of(tensors)]
     return any(mode is not None and mode.shape_env is None for mode in modes)
 
-def while_loop(op, bodies, counts):
+def while_loop(op, bodies, counts, known):
     goes_on, body = bodies
     carried, = counts
     def check(*given):
@@ -145,14 +154,14 @@ def while_loop(op, bodies, counts):
         return op(goes_on_value, body, given[:carried], given[carried:])
     return check, call
 
-def map(op, bodies, counts):
+def map(op, bodies, counts, known):
     body, = bodies
     mapped, = counts
     def check(*given):
         run(body, rows(given[:mapped]) + given[mapped:])
     return check, lambda *given: op(body, list(given[:mapped]), list(given[mapped:]))
 
-def scan(op, bodies, counts):
+def scan(op, bodies, counts, known):
     body, = bodies
     first, end = counts
     def check(*given):
@@ -160,7 +169,7 @@ def scan(op, bodies, counts):
         same(made[:first], [description(tensor) for tensor in given[:first]])
     return check, lambda *given: op(body, list(given[:first]), list(given[first:end]), given[end:])
 
-def associative_scan(op, bodies, counts):
+def associative_scan(op, bodies, counts, known):
     body, = bodies
     count, = counts
     def check(*given):
@@ -170,11 +179,15 @@ def associative_scan(op, bodies, counts):
     return check, lambda *given: op(body, list(given[:count]), given[count:])
 
 def function(kind, op, places, counts, checks):
+    # Where it is asked again, what was found has not changed.
+    known = []
     def higher_order(*given):
         bodies = [part(body, at) for body, at in zip(given, places)]
         tensors = given[len(places):]
-        check, calls = kind(op, bodies, counts)
-        found = check(*tensors) if checks else None
+        check, calls = kind(op, bodies, counts, known)
+        found = check(*tensors) if checks and (not known or known[0]) else None
+        if checks and not known:
+            known.append([])
         return tuple(calls(*tensors)) if found is None else found
     higher_order.__name__ = higher_order.__qualname__ = kind.__name__
     higher_order.__ferrodyn_made__ = (
@@ -605,20 +618,25 @@ pub(crate) fn higher_order(
     let node_args = crate::bodies::given_graphs(tx, Taker::Ours, &graphs, others)?;
     let captures = tx.ints.captures_shapes;
     tx.ints.captures_shapes |= op.sizes_may_differ;
-    let inferred = tx.infer_fake_result(&asked, &node_args, "");
+    let inferred = match in_batches {
+        true => tx
+            .infer_fake_result(&asked, &node_args, "")
+            .map(|(i, o)| (i, Some(o))),
+        false => tx.infer_fake(&asked, &node_args, "").map(|i| (i, None)),
+    };
     tx.ints.captures_shapes = captures;
-    let (inferred, out) = inferred?;
+    let (inferred, shadow) = inferred?;
     let result = tx.emit_inferred_as(&callee, node_args, inferred, &args, repeatable)?;
     let Some(body) = all.pop() else {
         return Err(Stop::Internal("what an operator gives".into()));
     };
-    if in_batches {
+    if let Some(shadow) = shadow {
         // torch's operator may leave results out.
         let all = matches!(&result, Var::Tuple(t) if t.items.len() == tensors_in(&body.out));
         if gives_numbers || !all {
             return Err(refused(op.path, "several results in `vmap`"));
         }
-        tx.keep_shadow(&result, out.bind(py))?;
+        tx.keep_shadow(&result, shadow.bind(py))?;
     }
     crate::bodies::result(tx, body.out, &result, &[]).map(|v| Some(Flow::Value(v)))
 }
