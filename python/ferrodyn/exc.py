@@ -28,6 +28,7 @@ __all__ = [
     "LogOptionError",
     "RecompileError",
     "TamperedCodeError",
+    "TorchRuntimeError",
     "Unsupported",
     "UnsupportedPythonError",
     "UnsupportedTorchError",
@@ -143,6 +144,12 @@ class Unsupported(CompilationError):
             self._ours,
             (message, self.reason, self.explanation, self.hints, self.context),
         )
+
+
+class TorchRuntimeError(Unsupported):
+    """The same, where PyTorch raises for what an operation is given, in eager mode too."""
+
+    _of_torch = "TorchRuntimeError"
 
 
 class InternalError(CompilationError):

@@ -47,7 +47,10 @@ ATTRIBUTES = {
 
 KEYWORDS = {
     "model": honoured("a function, a method, a callable, an `nn.Module`, or a class of such"),
-    "fullgraph": honoured("`ferrodyn.exc.Unsupported` at a graph break"),
+    "fullgraph": honoured(
+        "`ferrodyn.exc.Unsupported` at a graph break; its subclass `TorchRuntimeError` where eager "
+        "PyTorch raises for the arguments"
+    ),
     "dynamic": honoured(),
     "backend": honoured("torch's registry, entry points, any callable; None is torch's default"),
     "mode": honoured("the backend's; what is wrong with it is said at the first call"),

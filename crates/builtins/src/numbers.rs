@@ -156,7 +156,9 @@ fn number(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
             let item = tx.finish_flow(flow)?;
             return match &item {
                 Var::Float(_) if name == "float" => value(item),
-                Var::Const(_) | Var::Int(_) => number(tx, name, Args::pos(vec![item])),
+                Var::Const(_) | Var::Int(_) | Var::Float(_) => {
+                    number(tx, name, Args::pos(vec![item]))
+                }
                 _ => Err(tx.data_dependent(&v)),
             };
         }
@@ -315,17 +317,24 @@ fn round(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
 
 fn divmod(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     let a = tx.positional(name, args, 2, 2)?;
+    let both = |tx: &mut Tx<'_>, x: &Var, y: &Var| {
+        let quotient = tx.binary_sync(BinaryOp::FloorDivide, x, y)?;
+        let rest = tx.binary_sync(BinaryOp::Remainder, x, y)?;
+        value(Var::tuple(vec![quotient, rest]))
+    };
     if let [x, y] = &a[..]
         && (tx.changes(x, Changing::Any) || tx.changes(y, Changing::Any))
         && !tx.is_tensor(x)
         && !tx.is_tensor(y)
         && truth_of_number(tx, y)? == Some(true)
     {
-        let quotient = tx.binary_sync(BinaryOp::FloorDivide, x, y)?;
-        let rest = tx.binary_sync(BinaryOp::Remainder, x, y)?;
-        return value(Var::tuple(vec![quotient, rest]));
+        return both(tx, x, y);
     }
     let (x, y) = (tx.realize(&a[0])?, tx.realize(&a[1])?);
+    let has_array = tx.array_id(&x).or(tx.array_id(&y)).is_some();
+    if has_array && !tx.is_tensor(&x) && !tx.is_tensor(&y) {
+        return both(tx, &x, &y);
+    }
     if let (Some(_), Some(_)) = (pure_const(tx, &x)?, pure_const(tx, &y)?) {
         return constructor(tx, "divmod", Args::pos(vec![x, y]));
     }

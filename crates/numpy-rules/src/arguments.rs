@@ -38,6 +38,7 @@ impl<'py> Asked<'py> {
             at,
             keeps_numbers: at != SizesAt::Fixed && !what.is_subscript,
             has_number: false,
+            integer: u8::from(what.is_universal),
         };
         let mut pos = Vec::with_capacity(args.pos.len());
         let mut holds_number = false;
@@ -134,6 +135,8 @@ struct Reals<'py> {
     keeps_numbers: bool,
     /// whether there was such an int
     has_number: bool,
+    /// the items of arrays of integers: 0 is an index of any array, and 1 is what any integer can be divided by
+    integer: u8,
 }
 
 impl<'py> Reals<'py> {
@@ -152,12 +155,12 @@ impl<'py> Reals<'py> {
             return Ok(Some(stand.real.clone()));
         }
         let stand = match (&v, array_of(tx, &v)?) {
-            (_, Some(array)) => Some(Stand::of_array(tx, &array, self.at)?),
+            (_, Some(array)) => Some(Stand::of_array(tx, &array, self.at, self.integer)?),
             (Var::Tensor(t), None) => {
                 let Some(meta) = crate::tensors::meta_for_numpy(tx, t, false, self.at)? else {
                     return Ok(None);
                 };
-                Some(Stand::of_tensor(tx, &v, &meta)?)
+                Some(Stand::of_tensor(tx, &v, &meta, self.integer)?)
             }
             _ => None,
         };

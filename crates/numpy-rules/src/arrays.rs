@@ -79,7 +79,7 @@ fn of_changing(tx: &mut Tx<'_>, id: ObjId, meta: &TensorMeta, name: &str) -> R<O
     let Some(array) = array_of(tx, &Var::Obj(id))? else {
         return Ok(None);
     };
-    let real = Stand::of_array(tx, &array, SizesAt::Now)?.real;
+    let real = Stand::of_array(tx, &array, SizesAt::Now, 0)?.real;
     let mut product = match name {
         "shape" => return Ok(Some(Var::tuple(sizes(tx, &meta.shape)?))),
         "strides" | "nbytes" => tx.from_const(real.getattr("itemsize")?)?,
@@ -108,7 +108,9 @@ fn lookalike(tx: &mut Tx<'_>, id: ObjId) -> R<Obj> {
         return Ok(obj);
     }
     match array_of(tx, &Var::Obj(id))? {
-        Some(array) => Ok(Stand::of_array(tx, &array, SizesAt::Fixed)?.real.unbind()),
+        Some(array) => Ok(Stand::of_array(tx, &array, SizesAt::Fixed, 0)?
+            .real
+            .unbind()),
         None => Err(Stop::Internal("an array that is none".into())),
     }
 }
@@ -170,17 +172,32 @@ pub(crate) fn operator(tx: &mut Tx<'_>, name: &str, operands: &[&Var]) -> Given 
     let table = py.import("operator")?;
     let plain = name.replacen("__i", "__", 1);
     let is_in_place = name.starts_with("__i") && table.hasattr(&*plain)?;
-    if is_in_place && !operands.first().is_some_and(|v| is_array(tx, v)) {
+    // An array leaves it to a tensor what it is changed by: what that makes is new.
+    if is_in_place && matches!(operands, [_, Var::Tensor(_)]) {
+        name = plain;
+    } else if is_in_place && !operands.first().is_some_and(|v| is_array(tx, v)) {
         // A number is not written to. A list takes the items of the array.
         if matches!(operands.first(), Some(v @ Var::Obj(_)) if tx.array_id(v).is_none()) {
             return Ok(None);
         }
-        if let Some(Var::Tensor(_)) = operands.first() {
+        // A tensor refuses to be changed by an array: what the operator makes is a new one then.
+        if let [Var::Tensor(_), by] = operands
+            && !is_array(tx, by)
+        {
             return in_place_on_tensor(tx, &name, operands);
         }
         name = plain;
     }
     let function = table.getattr(&*name)?;
+    // Follows `torch.Tensor.__rtruediv__`, which rounds twice.
+    if let [array, tensor @ Var::Tensor(_)] = operands
+        && function.is(&table.getattr("truediv")?)
+        && is_array(tx, array)
+    {
+        let inverse = tx.tensor_method(tensor, "reciprocal", Args::default())?;
+        let inverse = tx.finish_flow(inverse)?;
+        return operator(tx, "__mul__", &[&inverse, array]);
+    }
     let is_subscript = matches!(&*name, "__getitem__" | "__setitem__");
     let what = What {
         name: name.trim_matches('_'),

@@ -13,6 +13,7 @@ use translator::tx::{Args, Tx};
 use variables::{Body, CallResult, TensorVar, TupleVar, Var};
 
 use crate::arguments::{Asked, node_args_with_numbers};
+use crate::division::by_zero;
 use crate::float_operands::float_operand;
 use crate::operation::{Maker, operation};
 use crate::probe::{Call, Probed, class_of, in_memory, is_same_kind, shares};
@@ -49,6 +50,14 @@ fn any_array(tx: &Tx<'_>, values: &[&Var]) -> bool {
 }
 
 fn call_with<'py>(tx: &mut Tx<'py>, what: &What<'_, 'py>, args: &Args) -> Given {
+    match by_zero(tx, what, args, |tx, args| of_sizes(tx, what, args))? {
+        None => of_sizes(tx, what, args),
+        made => Ok(made),
+    }
+}
+
+/// A call with sizes that are no constants, or with constants where it has to be.
+fn of_sizes<'py>(tx: &mut Tx<'py>, what: &What<'_, 'py>, args: &Args) -> Given {
     let Some(now) = Asked::new(tx, what, args, SizesAt::Now)? else {
         return Ok(None);
     };

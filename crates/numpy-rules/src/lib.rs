@@ -4,7 +4,7 @@
 //! ([`call`], of [`what`]), its arguments as NumPy is asked with them ([`arguments`]), what NumPy itself says of its result
 //! ([`probe`]), what a node calls ([`operation`]), the values that stand for arrays and for the numbers that come of
 //! them ([`values`]), what NumPy's generators draw ([`random`]), NumPy's numbers from outside ([`numbers`]), sizes that
-//! are no constants ([`sizes`]), floats that change ([`float_operands`], [`changing_floats`]), tensors that calls before
+//! are no constants ([`sizes`]), floats that change ([`float_operands`], [`changing_floats`]), division of integers ([`division`]), tensors that calls before
 //! the graph make ([`early_tensors`]), tensors on an array's memory and arrays on a tensor's ([`tensors`]). Does not live
 //! here: which of NumPy's functions torch has (`torch-abi`), where the interpreter asks (`values` and `methods` of
 //! `translator`).
@@ -16,6 +16,7 @@ mod arguments;
 mod arrays;
 mod call;
 mod changing_floats;
+mod division;
 mod early_tensors;
 mod float_operands;
 mod functions;

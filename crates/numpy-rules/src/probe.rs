@@ -28,17 +28,25 @@ pub(crate) struct Stand<'py> {
 }
 
 impl<'py> Stand<'py> {
-    /// One for an array or a number.
+    /// One for an array or a number, whose items are `integer` where they are integers.
     ///
     /// # Errors
     /// What NumPy raises.
-    pub(crate) fn of_array(tx: &mut Tx<'py>, array: &Array, at: SizesAt) -> R<Stand<'py>> {
+    pub(crate) fn of_array(
+        tx: &mut Tx<'py>,
+        array: &Array,
+        at: SizesAt,
+        integer: u8,
+    ) -> R<Stand<'py>> {
         let numpy = tx.py.import("numpy")?;
         let known = array.known(tx);
         let is_known = known.is_some();
         let real = match known {
             Some(known) => numpy.call_method1("copy", (known,))?,
-            None => like(&numpy, &array.meta(tx, at)?, array.body.strides.as_deref())?,
+            None => {
+                let meta = array.meta(tx, at)?;
+                like(&numpy, &meta, array.body.strides.as_deref(), integer)?
+            }
         };
         let real = number_in(tx, array.id, real)?;
         Ok(Stand {
@@ -50,12 +58,17 @@ impl<'py> Stand<'py> {
         })
     }
 
-    /// One for a tensor.
+    /// One for a tensor, likewise.
     ///
     /// # Errors
     /// What NumPy raises.
-    pub(crate) fn of_tensor(tx: &Tx<'py>, value: &Var, meta: &TensorMeta) -> R<Stand<'py>> {
-        let memory = like(&tx.py.import("numpy")?, meta, None)?;
+    pub(crate) fn of_tensor(
+        tx: &Tx<'py>,
+        value: &Var,
+        meta: &TensorMeta,
+        integer: u8,
+    ) -> R<Stand<'py>> {
+        let memory = like(&tx.py.import("numpy")?, meta, None, integer)?;
         let real = (tx.py.import("torch")?).call_method1("from_numpy", (&memory,))?;
         Ok(Stand {
             value: value.clone(),
@@ -105,11 +118,12 @@ fn number_in<'py>(tx: &Tx<'py>, id: ObjId, real: Bound<'py, PyAny>) -> PyResult<
 }
 
 /// An array with the sizes and the dtype of a tensor, and with its strides where no others are given. Where it is square
-/// it can be inverted; all its integers are indices, and as a mask it selects all items.
+/// it can be inverted; as a mask it selects all items.
 fn like<'py>(
     numpy: &Bound<'py, pyo3::types::PyModule>,
     meta: &TensorMeta,
     strides: Option<&[i64]>,
+    integer: u8,
 ) -> R<Bound<'py, PyAny>> {
     let py = numpy.py();
     let (Some(sizes), Some(of_tensor)) = (meta.sizes(), meta.stride()) else {
@@ -142,6 +156,9 @@ fn like<'py>(
     let array = numpy.getattr("ndarray")?.call((), Some(&kw))?;
     if meta.dtype == DType::Bool {
         array.call_method1("fill", (true,))?;
+    }
+    if meta.dtype.is_integral() && integer != 0 {
+        array.call_method1("fill", (integer,))?;
     }
     if meta.dtype.is_floating() || meta.dtype.is_complex() {
         array.call_method1("fill", (1,))?;

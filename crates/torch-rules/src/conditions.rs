@@ -185,7 +185,7 @@ pub(crate) fn compare_read(tx: &mut Tx<'_>, op: IntCompare, a: &Var, b: &Var) ->
     tx.condition_of(op.function(), vec![a.0, b.0], true)
 }
 
-/// The truth of a number, or of a tensor of one, as a condition. `None` where the graph reads none.
+/// The truth of a number, or of a tensor or an array of one, as a condition. `None` where the graph reads none.
 pub(crate) fn truth_read(tx: &mut Tx<'_>, v: &Var) -> R<Option<Var>> {
     if !tx.ints.captures_scalars {
         return Ok(None);
@@ -195,6 +195,13 @@ pub(crate) fn truth_read(tx: &mut Tx<'_>, v: &Var) -> R<Option<Var>> {
             Some(read) => read,
             None => return Ok(None),
         },
+        v if tx.array_id(&v).is_some() => {
+            let method = tx.rules.arrays.method;
+            match method(tx, &v, "item", &Args::default())? {
+                Some(read) => tx.finish_flow(read)?,
+                None => return Ok(None),
+            }
+        }
         v => v,
     };
     if is_condition(tx, &v) {
@@ -217,6 +224,8 @@ pub(crate) fn contains_read(tx: &mut Tx<'_>, container: &Var, item: &Var) -> R<O
         return Ok(None);
     }
     let items = match tx.look(container)? {
+        of @ Var::Tensor(_) => return element_read(tx, &of, item),
+        of @ Var::Obj(id) if tx.array_id(&of) == Some(id) => return element_read(tx, &of, item),
         Var::Tuple(t) if t.class.is_none() => t.items.clone(),
         Var::Const(o) if o.bind(tx.py).is_exact_instance_of::<PyTuple>() => {
             let items = o.bind(tx.py).try_iter()?;
@@ -273,6 +282,38 @@ pub(crate) fn contains_read(tx: &mut Tx<'_>, container: &Var, item: &Var) -> R<O
         };
     }
     Ok(Some(found))
+}
+
+/// Whether a tensor or an array of NumPy has an element of a value, as a condition: `(of == item).any()`, which follows
+/// `torch.Tensor.__contains__` and `array_contains` of NumPy. `None` where the graph reads none.
+fn element_read(tx: &mut Tx<'_>, of: &Var, item: &Var) -> R<Option<Var>> {
+    let item = tx.look(item)?;
+    let is_array = |tx: &Tx<'_>, v: &Var| tx.array_id(v).is_some();
+    let is_operand = match &item {
+        Var::Tensor(_) => true,
+        Var::Const(o) => {
+            let numbers = tx.py.import("numbers")?;
+            o.bind(tx.py).is_instance(&numbers.getattr("Number")?)?
+        }
+        item => is_array(tx, item) || as_number(tx, item)?.is_some(),
+    };
+    if !is_operand {
+        return Ok(None);
+    }
+    let Flow::Value(same) = tx.compare(CompareOp::Eq, of, &item)? else {
+        return Ok(None);
+    };
+    let method = tx.rules.arrays.method;
+    let any = match is_array(tx, &same) {
+        true => method(tx, &same, "any", &Args::default())?,
+        false if matches!(same, Var::Tensor(_)) => {
+            Some(tx.tensor_method(&same, "any", Args::default())?)
+        }
+        false => None,
+    };
+    let Some(any) = any else { return Ok(None) };
+    let any = tx.finish_flow(any)?;
+    truth_read(tx, &any)
 }
 
 /// `a & b` and `a | b` of conditions, of which one may be known. `None` for other values.

@@ -385,7 +385,7 @@ impl<'py> Compilation<'_, 'py> {
             tx.st.needs_as_is = true;
         }
         if self.errors_on_break(tx)? || reason.instead == Some(Instead::Raise) {
-            return Err(Ended::Raised(self.unsupported(reason, &stack)));
+            return Err(Ended::Raised(reasons::error(self.py, reason, &stack)));
         }
         if self.ctx.fullgraph() {
             // A cache is filled, and a module's parameters are made, in eager mode here, too: the next call is one
@@ -395,7 +395,7 @@ impl<'py> Compilation<'_, 'py> {
             });
             return Err(match sets_up {
                 true => Ended::With(Compiled::RunAll),
-                false => Ended::Raised(self.unsupported(reason, &stack)),
+                false => Ended::Raised(reasons::error(self.py, reason, &stack)),
             });
         }
         // Nothing was captured, and a loop that breaks goes on as plain Python.
@@ -455,7 +455,7 @@ impl<'py> Compilation<'_, 'py> {
             if to.has_own_reason() {
                 let stack = self.report_break(tx, &reason);
                 if to == Retreat::Private && self.ctx.fullgraph() {
-                    return Err(Ended::Raised(self.unsupported(&reason, &stack)));
+                    return Err(Ended::Raised(reasons::error(self.py, &reason, &stack)));
                 }
             }
             finish = Finish::Break(reason);
@@ -555,7 +555,7 @@ impl<'py> Compilation<'_, 'py> {
             (Err(stop @ Stop::Internal(_)), None) => Err(self.internal_error(tx, stop)),
             (Err(Stop::Break(reason)), None) if self.ctx.fullgraph() => {
                 let stack = self.report_break(tx, &reason);
-                Err(Ended::Raised(self.unsupported(&reason, &stack)))
+                Err(Ended::Raised(reasons::error(self.py, &reason, &stack)))
             }
             (Err(stop), None) => Err(self.give_up(&stop_text(&stop))),
         }
@@ -745,23 +745,6 @@ impl<'py> Compilation<'_, 'py> {
             })
         });
         stack
-    }
-
-    fn unsupported(&self, reason: &BreakReason, stack: &[String]) -> PyErr {
-        let make = || -> PyResult<PyErr> {
-            let class = self.py.import("ferrodyn.exc")?.getattr("Unsupported")?;
-            let message = format!("{}\n{}", reason.reason, reasons::body(reason, stack));
-            let hints = pyo3::types::PyTuple::new(self.py, &reason.hints)?;
-            let e = class.call1((
-                message,
-                &reason.reason,
-                &reason.explanation,
-                hints,
-                &reason.context,
-            ))?;
-            Ok(PyErr::from_value(e))
-        };
-        make().unwrap_or_else(|e| e)
     }
 }
 

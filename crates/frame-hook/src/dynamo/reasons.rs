@@ -1,6 +1,7 @@
-//! The text of a graph break: reason, explanation, hints, and the user's own stack.
+//! The text of a graph break, and its exception: reason, explanation, hints, and the user's own stack.
 
 use pyo3::prelude::*;
+use pyo3::types::PyTuple;
 use translator::BreakReason;
 use translator::state::Frame;
 
@@ -100,4 +101,26 @@ pub fn body(reason: &BreakReason, stack: &[String]) -> String {
         out.push_str(&format!("  {line}\n"));
     }
     out
+}
+
+/// What is raised where a graph may not break.
+pub fn error(py: Python<'_>, reason: &BreakReason, stack: &[String]) -> PyErr {
+    let make = || -> PyResult<PyErr> {
+        let name = match reason.raises {
+            true => "TorchRuntimeError",
+            false => "Unsupported",
+        };
+        let class = py.import("ferrodyn.exc")?.getattr(name)?;
+        let message = format!("{}\n{}", reason.reason, body(reason, stack));
+        let hints = PyTuple::new(py, &reason.hints)?;
+        let e = class.call1((
+            message,
+            &reason.reason,
+            &reason.explanation,
+            hints,
+            &reason.context,
+        ))?;
+        Ok(PyErr::from_value(e))
+    };
+    make().unwrap_or_else(|e| e)
 }

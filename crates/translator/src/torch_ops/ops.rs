@@ -206,7 +206,7 @@ impl<'py> Tx<'py> {
             {
                 return Ok(Flow::Value(value));
             }
-            return Err(self.breaking_method(name));
+            return Err(self.breaking_method(t, name));
         }
         let attr = self.known.tensor.bind(self.py).getattr(name);
         if attr.is_err() {
@@ -301,7 +301,7 @@ impl<'py> Tx<'py> {
             (None, "storage_offset") if meta.alias == Alias::Fresh => {
                 return Ok(Flow::Value(self.sym_int(meta.storage_offset)?));
             }
-            _ => return Err(self.breaking_method(name)),
+            _ => return Err(self.breaking_method(t, name)),
         };
         Ok(Flow::Value(value))
     }
@@ -321,7 +321,10 @@ impl<'py> Tx<'py> {
         }
     }
 
-    fn breaking_method(&self, name: &str) -> Stop {
+    fn breaking_method(&self, t: &Var, name: &str) -> Stop {
+        let reads = tensor_meta::method_traits(name).reads;
+        let wants_one = matches!(reads, Some(Reads::Number | Reads::Int | Reads::Float));
+        let holds_one = |tensor| self.st.effects.meta(tensor).numel().is_none_or(|n| n == 1);
         Stop::Break(Box::new(BreakReason {
             reason: format!("Unsupported Tensor.{name}() call"),
             explanation: format!(
@@ -331,6 +334,7 @@ impl<'py> Tx<'py> {
                 "Move the `{name}()` call out of the compiled function, or keep the value as a tensor."
             )],
             context: format!("call_method Tensor.{name}"),
+            raises: wants_one && matches!(t, Var::Tensor(tensor) if !holds_one(tensor)),
             ..BreakReason::default()
         }))
     }
