@@ -1,10 +1,10 @@
-"""What a function that is allowed in graphs does to a list or a dictionary of the program's is seen."""
+"""What a function that is allowed in graphs does to the program's lists and dictionaries is kept."""
 
 import torch
 
 GRAPHS = 3
 REFERENCE_WRONG = "raises TypeError"
-BREAKS = ["Operation that can't be described without running it: case_allowed_function_that_writes.appends"]
+BREAKS = ["Operation that can't be described without running it"]
 SNAPSHOT = False
 
 

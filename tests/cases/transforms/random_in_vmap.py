@@ -1,4 +1,4 @@
-"""Random numbers that are drawn below `torch.vmap`: for the whole batch or for each of it, as large as a size says."""
+"""Random numbers that are drawn below `torch.vmap`: for a batch or for each of it."""
 
 import torch
 
