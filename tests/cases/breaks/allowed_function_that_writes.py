@@ -1,4 +1,4 @@
-"""What a function that is allowed in graphs does to the program's lists and dictionaries is kept."""
+"""What functions that are allowed in graphs do to lists and dictionaries of the program is seen."""
 
 import torch
 
