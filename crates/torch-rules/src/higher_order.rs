@@ -616,7 +616,7 @@ pub(crate) fn higher_order(
         .map(|(b, name)| (&b.graph, *name))
         .collect();
     let node_args = crate::bodies::given_graphs(tx, Taker::Ours, &graphs, others)?;
-    let captures = tx.ints.captures_shapes;
+    let (captures, early) = (tx.ints.captures_shapes, tx.st.effects.early.len());
     tx.ints.captures_shapes |= op.sizes_may_differ;
     let inferred = match in_batches {
         true => tx
@@ -627,6 +627,9 @@ pub(crate) fn higher_order(
     tx.ints.captures_shapes = captures;
     let (inferred, shadow) = inferred?;
     let result = tx.emit_inferred_as(&callee, node_args, inferred, &args, repeatable)?;
+    // What it gives that only the graph knows may be a size of others, without more being asked for.
+    let is_unknown = tx.st.effects.early.len() > early;
+    tx.ints.captures_shapes |= gives_numbers || is_unknown;
     let Some(body) = all.pop() else {
         return Err(Stop::Internal("what an operator gives".into()));
     };
