@@ -578,7 +578,8 @@ pub(crate) fn higher_order(
     }
     share_no_memory(tx, op.path, &inputs)?;
     let gives_numbers = all.iter().any(|body| numbers_in(&body.out));
-    if gives_numbers && op.constant == Constant::Int && is_recorded(tx, &inputs) {
+    let is_recorded = is_recorded(tx, &inputs);
+    if gives_numbers && op.constant == Constant::Int && is_recorded {
         // Compilers refuse that.
         if !tx.runs_as_is {
             return Err(refused(
@@ -617,7 +618,8 @@ pub(crate) fn higher_order(
         .collect();
     let node_args = crate::bodies::given_graphs(tx, Taker::Ours, &graphs, others)?;
     let (captures, early) = (tx.ints.captures_shapes, tx.st.effects.early.len());
-    tx.ints.captures_shapes |= op.sizes_may_differ;
+    // Compilers know no gradients of results whose sizes differ.
+    tx.ints.captures_shapes |= op.sizes_may_differ && (tx.runs_as_is || !is_recorded);
     let inferred = match in_batches {
         true => tx
             .infer_fake_result(&asked, &node_args, "")
