@@ -74,7 +74,7 @@ pub(crate) fn draw<'py>(tx: &mut Tx<'py>, callable: &Bound<'py, PyAny>, args: &A
             if rest.pos.is_empty() {
                 return Ok(None);
             }
-            let Var::Obj(id) = tx.realize(&rest.pos.remove(0))? else {
+            let Var::Obj(id) = tx.look(&rest.pos.remove(0))? else {
                 return Ok(None);
             };
             let Origin::Source { source, .. } = tx.obj(id).origin.clone() else {

@@ -119,11 +119,21 @@ pub(crate) fn trace_body_with_numbers(
     trace_body(tx, what, function, args, given)
 }
 
+/// Which ints functions give as results of their graphs; others are constants of the translation.
+#[derive(Clone, Default)]
+pub(crate) enum Giving {
+    #[default]
+    Nothing,
+    All,
+    /// those that are no constants, and the ones at these places among the ints of a result
+    Some(Vec<usize>),
+}
+
 /// Numbers that a function was the first to use.
 #[derive(Default)]
 pub(crate) struct Numbers {
     /// whether functions may give numbers, too
-    pub(crate) may_be_given: bool,
+    pub(crate) giving: Giving,
     ints: Vec<Rc<IntVar>>,
     floats: Vec<Rc<FloatVar>>,
 }
@@ -134,9 +144,17 @@ impl Numbers {
         self.ints.len() + self.floats.len()
     }
 
-    /// Whether there are some, and all are ints.
+    /// Whether all are ints.
     pub(crate) fn has_ints_only(&self) -> bool {
-        !self.ints.is_empty() && self.floats.is_empty()
+        self.floats.is_empty()
+    }
+
+    /// At how many places constants are given as numbers.
+    pub(crate) fn places(&self) -> usize {
+        match &self.giving {
+            Giving::Some(places) => places.len(),
+            _ => 0,
+        }
     }
 
     /// Adds those that became inputs of the graph behind the first `ints` and `floats`.
@@ -196,8 +214,8 @@ pub(crate) fn trace_noting(
             "Do that outside of the function.",
         )),
         Ok(out) => {
-            let may_give = numbers.may_be_given;
-            let made = self::traced(tx, what, &out, (from, bound, inputs), given, may_give);
+            let giving = numbers.giving.clone();
+            let made = self::traced(tx, what, &out, (from, bound, inputs), given, giving);
             made.map(|made| Traced {
                 stores_again,
                 ..made
@@ -240,11 +258,12 @@ fn traced(
     out: &Var,
     (from, bound, inputs): (fx_graph::Checkpoint, u32, usize),
     given: &[NodeId],
-    gives_numbers: bool,
+    giving: Giving,
 ) -> R<Traced> {
     let mut results = Results {
         bound,
-        gives_numbers,
+        giving,
+        ints: 0,
         outputs: Vec::new(),
         metas: Vec::new(),
     };
@@ -376,8 +395,10 @@ pub(crate) fn placeholder_of(tx: &Tx<'_>, node: NodeId) -> Arc<str> {
 struct Results {
     /// nodes from here on are the function's own
     bound: u32,
-    /// whether numbers may be among them
-    gives_numbers: bool,
+    /// which numbers may be among them
+    giving: Giving,
+    /// how many ints there were so far
+    ints: usize,
     outputs: Vec<NodeId>,
     /// of those that are tensors
     metas: Vec<TensorMeta>,
@@ -385,11 +406,34 @@ struct Results {
 
 /// What the function gave, apart from the tensors that its graph gives.
 fn body_out(tx: &mut Tx<'_>, what: &str, v: &Var, results: &mut Results) -> R<Out> {
-    if results.gives_numbers
-        && let Some(node) = tx.given_number(v)?
-    {
+    let number = match &results.giving {
+        Giving::Nothing => None,
+        Giving::All => tx.given_number(v)?,
+        Giving::Some(places) => {
+            let v = tx.look(v)?;
+            let is_int = crate::higher_order::is_int(tx, &v);
+            results.ints += usize::from(is_int);
+            let is_listed = is_int && places.contains(&(results.ints - 1));
+            match &v {
+                // A node of the function's own, also for what it is given.
+                Var::Int(int) => {
+                    let given = tx.int_arg(&int.expr)?;
+                    Some(crate::conditions::sym_node(tx, "sym_int", given)?)
+                }
+                v if is_listed => tx.own_int_node(v)?,
+                _ => None,
+            }
+        }
+    };
+    if let Some(node) = number {
         results.outputs.push(node);
         return Ok(Out::Number(results.outputs.len() - 1));
+    }
+    // What is known of it without the graph needs no place there.
+    if let int @ Var::Int(_) = tx.look(v)?
+        && !tx.follows_from_read(&int)
+    {
+        return Ok(Out::Constant(int));
     }
     let v = tx.realize(v)?;
     let bound = results.bound;

@@ -12,11 +12,11 @@ use translator::rules::{Given, Rule, RuleList};
 use translator::tx::{Args, Tx};
 use variables::Var;
 
-use crate::bodies::Numbers;
-use crate::conditions::condition_node;
+use crate::bodies::{Giving, Numbers};
+use crate::conditions::{answer_node, condition_node};
 use crate::higher_order::{
-    Constant, HigherOrder, all_tensors, higher_order, is_plain_number, refused, same_form,
-    with_numbers,
+    Constant, HigherOrder, all_tensors, higher_order, ints_that_differ, is_plain_number, refused,
+    same_form, with_numbers,
 };
 
 pub(crate) const RULES: RuleList = &[(
@@ -49,7 +49,11 @@ fn cond_node(tx: &mut Tx<'_>, name: &'static str, args: Args, numbers: &mut Numb
         return Ok(None);
     };
     let operands = tx.iterate(operands)?;
-    if let Some(number) = condition_node(tx, pred)? {
+    let number = match condition_node(tx, pred)? {
+        None => answer_node(tx, pred)?,
+        number => number,
+    };
+    if let Some(number) = number {
         return conditional(tx, Predicate::Number(number), (yes, no), operands, numbers);
     }
     let pred = tx.realize(pred)?;
@@ -92,6 +96,8 @@ fn conditional(
         &["cond_true", "cond_false"],
     );
     op.constant = Constant::Int;
+    op.sizes_may_differ = true;
+    op.in_batches = true;
     match pred {
         Predicate::Tensor(pred) => op.before.push(pred),
         Predicate::Number(node) => op.number = Some(node),
@@ -104,15 +110,28 @@ fn conditional(
         op.pass(&t);
     }
     let args = Args::pos(operands);
-    higher_order(
+    if let Giving::Nothing = numbers.giving {
+        numbers.giving = Giving::Some(Vec::new());
+    }
+    let mut differ = None;
+    let made = higher_order(
         tx,
         op,
         numbers,
         &[(yes, args.clone()), (no, args)],
         &around,
-        |bodies| {
+        |tx, bodies| {
             let [yes, no] = bodies else { return false };
-            same_form(&yes.out, &no.out)
+            let fits = same_form(&yes.out, &no.out);
+            if !fits {
+                differ = ints_that_differ(tx, &yes.out, &no.out);
+            }
+            fits
         },
-    )
+    );
+    // Which of the two ints it is, only the operator knows.
+    if let (Some(differ), Giving::Some(places)) = (differ, &mut numbers.giving) {
+        places.extend(differ);
+    }
+    made
 }

@@ -4,7 +4,7 @@
 //! numbers that are known, the functions are followed as any other.
 
 use bytecode::op::{BinaryOp, CompareOp};
-use fx_graph::NodeId;
+use fx_graph::{Arg, NodeId};
 use guards::{IntBinary, IntCompare};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyTuple};
@@ -14,6 +14,7 @@ use translator::stop::R;
 use translator::tx::{Args, Flow, Tx};
 use variables::{Body, Var};
 
+use crate::higher_order::is_plain_number;
 use crate::read_arithmetic::{Kind, as_number, either, number_arg, sym_float, sym_int};
 
 pub(crate) const RULES: RuleList = &[(
@@ -404,9 +405,7 @@ pub(crate) fn condition_node(tx: &mut Tx<'_>, v: &Var) -> R<Option<NodeId>> {
             let Some(of) = condition_node(tx, &of)? else {
                 return Ok(None);
             };
-            let function = function(tx, "sym_not")?.unbind();
-            let target = tx.target(&function, "torch.sym_not")?;
-            return Ok(Some(tx.repeatable_call(target, vec![of.into()])));
+            return sym_node(tx, "sym_not", of.into()).map(Some);
         }
         None => {}
     }
@@ -419,6 +418,59 @@ pub(crate) fn condition_node(tx: &mut Tx<'_>, v: &Var) -> R<Option<NodeId>> {
     };
     let args = vec![a.into(), b.into()];
     tx.number_node(joining(both), args).map(Some)
+}
+
+/// The node of a comparison of ints that are no constants, or of what is made of such, of which nothing is guarded yet.
+/// `None` for other values.
+///
+/// # Errors
+/// A break for what the graph does not compute.
+pub(crate) fn answer_node(tx: &mut Tx<'_>, v: &Var) -> R<Option<NodeId>> {
+    let Var::Computed(c) = v else { return Ok(None) };
+    if !tx.is_answer(v) {
+        return Ok(None);
+    }
+    let is = |name: &str| tx.is_made_by(c, name);
+    let is_number = |v: &Var| match v {
+        Var::Const(o) => is_plain_number(tx, o),
+        v => matches!(v, Var::Int(_) | Var::Float(_)),
+    };
+    let op = IntCompare::ALL.into_iter().find(|op| is(op.function()));
+    match (op, &c.args[..]) {
+        (Some(op), [Var::Int(a), Var::Int(b)]) => {
+            let args = vec![tx.int_arg(&a.expr)?, tx.int_arg(&b.expr)?];
+            tx.number_node(op.function(), args).map(Some)
+        }
+        // A compiler makes a tensor of a float.
+        (Some(op), [a, b]) if tx.runs_as_is && is_number(a) && is_number(b) => {
+            let args = vec![number_arg(tx, a)?, number_arg(tx, b)?];
+            tx.st.needs_as_is = true;
+            tx.number_node(op.function(), args).map(Some)
+        }
+        (None, [of]) if is(NOT) => {
+            let of = answer_node(tx, of)?;
+            of.map(|of| sym_node(tx, "sym_not", of.into())).transpose()
+        }
+        (None, [a, b]) => {
+            let joined = [BinaryOp::And, BinaryOp::Or]
+                .into_iter()
+                .find(|op| is(joining(matches!(op, BinaryOp::And))));
+            let (Some(op), Some(a), Some(b)) = (joined, answer_node(tx, a)?, answer_node(tx, b)?)
+            else {
+                return Ok(None);
+            };
+            let name = joining(matches!(op, BinaryOp::And));
+            tx.number_node(name, vec![a.into(), b.into()]).map(Some)
+        }
+        _ => Ok(None),
+    }
+}
+
+/// A node that calls one of torch's functions of a number.
+pub(crate) fn sym_node(tx: &mut Tx<'_>, name: &str, of: Arg) -> R<NodeId> {
+    let function = function(tx, name)?.unbind();
+    let target = tx.target(&function, &format!("torch.{name}"))?;
+    Ok(tx.repeatable_call(target, vec![of]))
 }
 
 /// Has the graph check a condition by `check`, which raises where it does not hold; it is relied on from here on.

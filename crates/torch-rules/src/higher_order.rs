@@ -25,15 +25,21 @@ use variables::{Body, Obj, Var};
 
 use crate::bodies::{GraphAround, Numbers, Out, Taker, Traced};
 
-/// What a node calls. When it is first run, on fake tensors, it looks at what each function does.
+/// What a node calls; what is asked of it, on fake tensors, looks at what each function does, too.
 const FUNCTION: &std::ffi::CStr = c"
 import torch
 
 def tensors_of(given):
     return [value for value in given if isinstance(value, torch.Tensor)]
 
+def innermost(tensor):
+    functorch = torch._C._functorch
+    while functorch.is_functorch_wrapped_tensor(tensor):
+        tensor = functorch.get_unwrapped(tensor)
+    return tensor
+
 def memory(tensor):
-    return tensor.untyped_storage()._cdata
+    return innermost(tensor).untyped_storage()._cdata
 
 def description(value):
     if not isinstance(value, torch.Tensor):
@@ -42,7 +48,7 @@ def description(value):
 
 def run(body, given):
     tensors = tensors_of(given)
-    versions = [tensor._version for tensor in tensors]
+    versions = [innermost(tensor)._version for tensor in tensors]
     taken = {memory(tensor) for tensor in tensors}
     with torch.no_grad():
         made = body(*given)
@@ -50,7 +56,7 @@ def run(body, given):
         if memory(tensor) in taken:
             raise TypeError('a result that shares memory')
         taken.add(memory(tensor))
-    if any(tensor._version != version for tensor, version in zip(tensors, versions)):
+    if any(innermost(tensor)._version != version for tensor, version in zip(tensors, versions)):
         raise TypeError('an argument that is written to')
     return [description(value) for value in made]
 
@@ -77,36 +83,65 @@ def differ_in_sizes(found, others):
         return isinstance(one, tuple) and isinstance(other, tuple) and len(one[0]) == len(other[0]) and one[2:] == other[2:]
     return len(found) == len(others) and all(a == b or other_sizes(a, b) for a, b in zip(found, others))
 
-def cond(op, bodies, counts):
-    call = lambda pred, *given: op(pred, *bodies, given)
+def place():
+    # For a number: what it is, only the operator knows.
+    return torch.empty((), dtype=torch.int64)
+
+def is_recorded(given):
+    return torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors_of(given))
+
+def described(value):
+    if value is int:
+        return place()
+    shape, stride, dtype, device = value
+    return torch.empty_strided(shape, stride, dtype=dtype, device=device)
+
+def cond(op, bodies, counts, known):
+    tensors_alone = [lambda *given, body=body: tuple(tensors_of(body(*given))) for body in bodies]
+    def with_places(numbers, pred, given):
+        made = iter(op(pred, *tensors_alone, given))
+        return tuple(place() if number else next(made) for number in numbers)
     def check(pred, *given):
+        if known and known[0]:
+            return with_places(known[0], pred, given)
         found, others = (run(body, given) for body in bodies)
-        if found != others and differ_in_sizes(found, others):
+        numbers = [value is int for value in found]
+        differ = found != others and differ_in_sizes(found, others)
+        if differ and knows_no_sizes(given):
             # How large a result is depends on what decides.
-            if knows_no_sizes(given):
-                raise torch._subclasses.fake_tensor.DynamicOutputShapeException(op)
-            return tuple(call(pred, *given))
-        same(found, others)
+            raise torch._subclasses.fake_tensor.DynamicOutputShapeException(op)
+        if not differ:
+            same(found, others)
+        if any(numbers):
+            known.append(numbers)
+        if differ:
+            return with_places(numbers, pred, given)
+        if any(numbers):
+            made = (described(value) for value in found)
+            return tuple(history(value) if is_recorded(given) else value for value in made)
+    def call(pred, *given):
+        # As the operators below: an int that it gives is a size.
+        found = check(pred, *given) if knows_no_sizes((pred, *given)) else None
+        return op(pred, *bodies, given) if found is None else found
     return check, call
 
 def like(value):
     if not isinstance(value, torch.Tensor):
-        # A place for a number: what it is, only the operator knows.
-        return torch.empty((), dtype=torch.int64)
+        return place()
     return value.new_empty_strided(value.size(), value.stride())
 
 def knows_no_sizes(tensors):
-    modes = [getattr(tensor, 'fake_mode', None) for tensor in tensors_of(tensors)]
+    modes = [getattr(innermost(tensor), 'fake_mode', None) for tensor in tensors_of(tensors)]
     return any(mode is not None and mode.shape_env is None for mode in modes)
 
-def while_loop(op, bodies, counts):
+def while_loop(op, bodies, counts, known):
     goes_on, body = bodies
     carried, = counts
     def check(*given):
         if int in run(goes_on, given):
             raise TypeError('a condition that is an int')
         same(run(body, given), [description(value) for value in given[:carried]])
-        recorded = torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors_of(given))
+        recorded = is_recorded(given)
         if recorded and len(tensors_of(given[:carried])) < carried:
             raise TypeError('an int that is carried where gradients are recorded')
         made = [like(value) for value in given[:carried]]
@@ -119,14 +154,14 @@ def while_loop(op, bodies, counts):
         return op(goes_on_value, body, given[:carried], given[carried:])
     return check, call
 
-def map(op, bodies, counts):
+def map(op, bodies, counts, known):
     body, = bodies
     mapped, = counts
     def check(*given):
         run(body, rows(given[:mapped]) + given[mapped:])
     return check, lambda *given: op(body, list(given[:mapped]), list(given[mapped:]))
 
-def scan(op, bodies, counts):
+def scan(op, bodies, counts, known):
     body, = bodies
     first, end = counts
     def check(*given):
@@ -134,7 +169,7 @@ def scan(op, bodies, counts):
         same(made[:first], [description(tensor) for tensor in given[:first]])
     return check, lambda *given: op(body, list(given[:first]), list(given[first:end]), given[end:])
 
-def associative_scan(op, bodies, counts):
+def associative_scan(op, bodies, counts, known):
     body, = bodies
     count, = counts
     def check(*given):
@@ -143,22 +178,20 @@ def associative_scan(op, bodies, counts):
         same([layout_apart(value) for value in made], [layout_apart(description(x)) for x in xs])
     return check, lambda *given: op(body, list(given[:count]), given[count:])
 
-def function(kind, op, places, counts, is_checked=False):
-    checked = [True] if is_checked else []
+def function(kind, op, places, counts, checks):
+    # Where it is asked again, what was found has not changed.
+    known = []
     def higher_order(*given):
         bodies = [part(body, at) for body, at in zip(given, places)]
         tensors = given[len(places):]
-        check, calls = kind(op, bodies, counts)
-        if not checked:
-            found = check(*tensors)
-            checked.append(True)
-            if found is not None:
-                return found
-        return tuple(calls(*tensors))
+        check, calls = kind(op, bodies, counts, known)
+        found = check(*tensors) if checks and (not known or known[0]) else None
+        if checks and not known:
+            known.append([])
+        return tuple(calls(*tensors)) if found is None else found
     higher_order.__name__ = higher_order.__qualname__ = kind.__name__
-    # Another process makes it in the same way, and calls it with values at once: the check is of the translation.
     higher_order.__ferrodyn_made__ = (
-        function, kind, op, tuple(tuple(at) for at in places), tuple(counts), True
+        function, kind, op, tuple(tuple(at) for at in places), tuple(counts), checks
     )
     return higher_order
 ";
@@ -202,6 +235,10 @@ pub(crate) struct HigherOrder {
     pub(crate) number: Option<NodeId>,
     /// a constant that the functions may give beside tensors
     pub(crate) constant: Constant,
+    /// whether how large its results are may depend on data, as long as their other properties do not
+    pub(crate) sizes_may_differ: bool,
+    /// whether torch has a rule for what it does to batches of `vmap`
+    pub(crate) in_batches: bool,
     /// how many arguments come first of which the functions get two rows each
     pub(crate) at_two_rows: usize,
     /// arguments of the node that the functions get
@@ -226,6 +263,8 @@ impl HigherOrder {
             before: Vec::new(),
             number: None,
             constant: Constant::Nothing,
+            sizes_may_differ: false,
+            in_batches: false,
             at_two_rows: 0,
             inputs: Vec::new(),
             inside: Vec::new(),
@@ -258,7 +297,7 @@ pub(crate) fn same_form(a: &Out, b: &Out) -> bool {
         _ => false,
     };
     match (a, b) {
-        (Out::New(_), Out::New(_)) => true,
+        (Out::New(_), Out::New(_)) | (Out::Number(_), Out::Number(_)) => true,
         (Out::Constant(a), Out::Constant(b)) => key(a, b),
         (Out::Tuple(a, None), Out::Tuple(b, None)) | (Out::List(a), Out::List(b)) => all(a, b),
         (Out::Tuple(a, Some(one)), Out::Tuple(b, Some(other))) => one.is(other) && all(a, b),
@@ -272,6 +311,49 @@ pub(crate) fn same_form(a: &Out, b: &Out) -> bool {
     }
 }
 
+/// At which places among the ints of two results they differ, or only one is known. `None` where the results differ
+/// otherwise.
+pub(crate) fn ints_that_differ(tx: &Tx<'_>, a: &Out, b: &Out) -> Option<Vec<usize>> {
+    fn compare(
+        tx: &Tx<'_>,
+        (a, b): (&Out, &Out),
+        ints: &mut usize,
+        differ: &mut Vec<usize>,
+    ) -> bool {
+        let is_int = |out: &Out| match out {
+            Out::Number(_) => true,
+            Out::Constant(v) => is_int(tx, v),
+            _ => false,
+        };
+        if is_int(a) && is_int(b) {
+            if !same_form(a, b) {
+                differ.push(*ints);
+            }
+            *ints += 1;
+            return true;
+        }
+        let mut all = |a: &[Out], b: &[Out]| {
+            let mut pairs = a.iter().zip(b);
+            a.len() == b.len() && pairs.all(|pair| compare(tx, pair, ints, differ))
+        };
+        match (a, b) {
+            (Out::Tuple(a, None), Out::Tuple(b, None)) | (Out::List(a), Out::List(b)) => all(a, b),
+            (Out::Tuple(a, Some(one)), Out::Tuple(b, Some(other))) => one.is(other) && all(a, b),
+            (Out::Dict(a), Out::Dict(b)) => {
+                let key = |(key, _): &(Var, Out)| Out::Constant(key.clone());
+                let mut pairs = a.iter().zip(b);
+                a.len() == b.len()
+                    && pairs.all(|(a, b)| {
+                        same_form(&key(a), &key(b)) && compare(tx, (&a.1, &b.1), ints, differ)
+                    })
+            }
+            (a, b) => same_form(a, b),
+        }
+    }
+    let mut differ = Vec::new();
+    compare(tx, (a, b), &mut 0, &mut differ).then_some(differ)
+}
+
 /// How many tensors there are in a result.
 pub(crate) fn tensors_in(out: &Out) -> usize {
     match out {
@@ -280,6 +362,21 @@ pub(crate) fn tensors_in(out: &Out) -> usize {
         Out::Constant(_) => 0,
         Out::New(_) | Out::Number(_) | Out::Given(_) | Out::Read(_) => 1,
     }
+}
+
+/// Whether a result has numbers that the graph gives.
+fn numbers_in(out: &Out) -> bool {
+    match out {
+        Out::Tuple(items, _) | Out::List(items) => items.iter().any(numbers_in),
+        Out::Dict(items) => items.iter().any(|i| numbers_in(&i.1)),
+        out => matches!(out, Out::Number(_)),
+    }
+}
+
+/// Whether gradients of these are recorded here.
+fn is_recorded(tx: &Tx<'_>, inputs: &[Var]) -> bool {
+    let requires = |v: &Var| matches!(v, Var::Tensor(t) if tx.st.effects.meta(t).requires_grad);
+    tx.st.grad_enabled && inputs.iter().any(requires)
 }
 
 /// Whether all parts of a result are tensors of the function's own, each once, or constants that are taken.
@@ -396,10 +493,11 @@ pub(crate) fn with_numbers(
     let before = tx.snapshot();
     let mut numbers = Numbers::default();
     loop {
-        let known = numbers.len();
+        let known = (numbers.len(), numbers.places());
         let made = node(tx, args.clone(), &mut numbers);
+        let more = known != (numbers.len(), numbers.places());
         // Operators take ints only.
-        if made.is_ok() || numbers.len() == known || !numbers.has_ints_only() {
+        if made.is_ok() || !more || !numbers.has_ints_only() {
             return made;
         }
         tx.restore_but_needs(&before);
@@ -414,14 +512,14 @@ pub(crate) fn higher_order(
     numbers: &mut Numbers,
     bodies: &[(&Var, Args)],
     around: &GraphAround,
-    fits: impl Fn(&[Traced]) -> bool,
+    fits: impl FnOnce(&Tx<'_>, &[Traced]) -> bool,
 ) -> Given {
     let py = tx.py;
-    if tx.st.effects.shows_tensors || tx.so_far().inference_now() || tx.st.levels.is_active() {
-        return Err(refused(
-            op.path,
-            "tensors in a transform or an inference mode",
-        ));
+    let levels = &tx.st.levels;
+    let in_batches = levels.is_active();
+    let bars = in_batches && (levels.records() || !op.in_batches);
+    if tx.st.effects.shows_tensors || bars {
+        return Err(refused(op.path, "tensors in a transform"));
     }
     let outer = tx.stand_ins.len();
     tx.stand_ins.extend(&op.inside);
@@ -471,11 +569,26 @@ pub(crate) fn higher_order(
         all_places.push(places);
         all.push(body);
     }
-    if !fits(&all) {
+    if !fits(tx, &all) {
         return Err(refused(op.path, "functions whose results do not fit"));
     }
     inputs.drain(..op.at_two_rows);
+    if in_batches && (inputs.is_empty() || inputs.iter().any(|v| is_int(tx, v))) {
+        return Err(refused(op.path, "numbers, or nothing, in `vmap`"));
+    }
     share_no_memory(tx, op.path, &inputs)?;
+    let gives_numbers = all.iter().any(|body| numbers_in(&body.out));
+    let is_recorded = is_recorded(tx, &inputs);
+    if gives_numbers && op.constant == Constant::Int && is_recorded {
+        // Compilers refuse that.
+        if !tx.runs_as_is {
+            return Err(refused(
+                op.path,
+                "an int that is given where gradients are recorded",
+            ));
+        }
+        tx.st.needs_as_is = true;
+    }
     if !tx.runs_as_is && !tx.stand_ins.is_empty() && takes_carried(tx, &inputs, op.inside.len()) {
         // Inductor's own assertion fails for it.
         return Err(refused(
@@ -484,17 +597,14 @@ pub(crate) fn higher_order(
         ));
     }
     let place = py.import(format!("{}.{}", names::HIGHER_ORDER_OPS, op.name))?;
-    let made = make.call_method1(
-        "function",
-        (
-            make.getattr(op.name)?,
-            place.getattr(op.object)?,
-            all_places,
-            op.counts,
-        ),
-    )?;
-    let function = made.unbind();
+    let (kind, operator) = (make.getattr(op.name)?, place.getattr(op.object)?);
+    let function = |checks: bool| -> PyResult<Obj> {
+        let args = (&kind, &operator, all_places.clone(), &op.counts, checks);
+        Ok(make.call_method1("function", args)?.unbind())
+    };
+    let (asked, function) = (function(true)?, function(false)?);
     let callee = Callee::Function(&function, op.path, None);
+    let asked = Callee::Function(&asked, op.path, None);
     let args = Args::pos(op.before.into_iter().chain(inputs).collect());
     let mut others = tx.node_args_with_sizes(&args)?;
     if let Some(number) = op.number {
@@ -507,11 +617,32 @@ pub(crate) fn higher_order(
         .map(|(b, name)| (&b.graph, *name))
         .collect();
     let node_args = crate::bodies::given_graphs(tx, Taker::Ours, &graphs, others)?;
-    let inferred = tx.infer_fake(&callee, &node_args, "")?;
+    let (captures, early) = (tx.ints.captures_shapes, tx.st.effects.early.len());
+    // Compilers know no gradients of results whose sizes differ.
+    tx.ints.captures_shapes |= op.sizes_may_differ && (tx.runs_as_is || !is_recorded);
+    let inferred = match in_batches {
+        true => tx
+            .infer_fake_result(&asked, &node_args, "")
+            .map(|(i, o)| (i, Some(o))),
+        false => tx.infer_fake(&asked, &node_args, "").map(|i| (i, None)),
+    };
+    tx.ints.captures_shapes = captures;
+    let (inferred, shadow) = inferred?;
     let result = tx.emit_inferred_as(&callee, node_args, inferred, &args, repeatable)?;
+    // What it gives that only the graph knows may be a size of others, without more being asked for.
+    let is_unknown = tx.st.effects.early.len() > early;
+    tx.ints.captures_shapes |= gives_numbers || is_unknown;
     let Some(body) = all.pop() else {
         return Err(Stop::Internal("what an operator gives".into()));
     };
+    if let Some(shadow) = shadow {
+        // torch's operator may leave results out.
+        let all = matches!(&result, Var::Tuple(t) if t.items.len() == tensors_in(&body.out));
+        if gives_numbers || !all {
+            return Err(refused(op.path, "several results in `vmap`"));
+        }
+        tx.keep_shadow(&result, shadow.bind(py))?;
+    }
     crate::bodies::result(tx, body.out, &result, &[]).map(|v| Some(Flow::Value(v)))
 }
 
@@ -553,7 +684,10 @@ fn share_no_memory(tx: &mut Tx<'_>, path: &str, tensors: &[Var]) -> R<()> {
             if !storages.insert(storage.getattr("_cdata")?.extract::<usize>()?) {
                 return Err(shared());
             }
-        } else if tx.st.effects.meta(t).alias != Alias::Fresh && !tx.stand_ins.contains(&t.node) {
+        } else if tx.st.effects.meta(t).alias != Alias::Fresh
+            && !tx.stand_ins.contains(&t.node)
+            && !tx.log.graph.get(t.node).is_some_and(makes_new)
+        {
             views.push(t.node);
         }
     }

@@ -11,7 +11,7 @@ use translator::torch_ops::emit::Callee;
 use translator::tx::{Args, Tx};
 use variables::Var;
 
-use crate::bodies::{Numbers, Out, Traced};
+use crate::bodies::{Giving, Numbers, Out, Traced};
 use crate::higher_order::{
     Constant, HigherOrder, higher_order, is_int, refused, tensors_in, whole, with_numbers,
 };
@@ -102,7 +102,7 @@ fn while_loop_node(
             false => stand_in(tx, &mut op, &v, false)?,
         });
     }
-    numbers.may_be_given = true;
+    numbers.giving = Giving::All;
     for v in others {
         all.push(passed(tx, &mut op, &v)?);
     }
@@ -114,7 +114,7 @@ fn while_loop_node(
         numbers,
         &[(goes_on, args.clone()), (body, args)],
         &around,
-        |bodies| {
+        |_, bodies| {
             let [goes_on, body] = bodies else {
                 return false;
             };
@@ -150,7 +150,9 @@ fn map_node(tx: &mut Tx<'_>, name: &'static str, args: Args, numbers: &mut Numbe
     for v in others {
         all.push(passed(tx, &mut op, &v)?);
     }
-    higher_order(tx, op, numbers, &[(f, Args::pos(all))], &around, |_| true)
+    higher_order(tx, op, numbers, &[(f, Args::pos(all))], &around, |_, _| {
+        true
+    })
 }
 
 fn scan(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
@@ -170,6 +172,7 @@ fn scan_node(tx: &mut Tx<'_>, name: &'static str, args: Args, numbers: &mut Numb
     let path = names::SCAN;
     let around = crate::bodies::graph_around(tx, init.iter().chain(&xs).chain(&others))?;
     let mut op = HigherOrder::new(path, "scan", "scan_op", &["scan_combine_fn"]);
+    op.in_batches = true;
     op.counts = vec![init.len(), init.len() + xs.len()];
     op.constant = Constant::None;
     let mut all = Vec::new();
@@ -183,18 +186,25 @@ fn scan_node(tx: &mut Tx<'_>, name: &'static str, args: Args, numbers: &mut Numb
         all.push(passed(tx, &mut op, &v)?);
     }
     let count = init.len();
-    higher_order(tx, op, numbers, &[(f, Args::pos(all))], &around, |bodies| {
-        let [
-            Traced {
-                out: Out::Tuple(parts, None),
-                ..
-            },
-        ] = bodies
-        else {
-            return false;
-        };
-        matches!(&parts[..], [carry, _] if tensors_in(carry) == count)
-    })
+    higher_order(
+        tx,
+        op,
+        numbers,
+        &[(f, Args::pos(all))],
+        &around,
+        |_, bodies| {
+            let [
+                Traced {
+                    out: Out::Tuple(parts, None),
+                    ..
+                },
+            ] = bodies
+            else {
+                return false;
+            };
+            matches!(&parts[..], [carry, _] if tensors_in(carry) == count)
+        },
+    )
 }
 
 fn associative_scan(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
@@ -236,7 +246,7 @@ fn associative_scan_node(
         numbers,
         &[(f, args)],
         &around,
-        |bodies| matches!(bodies, [body] if tensors_in(&body.out) == count),
+        |_, bodies| matches!(bodies, [body] if tensors_in(&body.out) == count),
     )
 }
 
@@ -279,12 +289,16 @@ fn stand_in(tx: &mut Tx<'_>, op: &mut HigherOrder, v: &Var, row: bool) -> R<Var>
     let Var::Tensor(t) = &like else {
         return Err(Stop::Internal("a row of a tensor".into()));
     };
+    let shadow = tx.st.levels.shadows.get(&t.node.0).cloned();
     let mut meta = TensorMeta::clone(tx.st.effects.meta(t));
     meta.alias = Alias::View;
     let args = Args::pos(vec![like]);
     let node_args = tx.node_args(&args)?;
     let made = Inferred::Tensor(meta);
     let inside = tx.emit_inferred(&Callee::Method("detach"), node_args, made, &args)?;
+    if let Some(shadow) = shadow {
+        tx.keep_shadow(&inside, shadow.bind(tx.py))?;
+    }
     if let Var::Tensor(t) = &inside {
         op.inside.push(t.node);
         op.inputs.push(v);

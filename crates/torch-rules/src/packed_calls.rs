@@ -115,6 +115,16 @@ pub(crate) fn call<'py>(tx: &mut Tx<'py>, f: &Bound<'py, PyAny>, args: &Args) ->
         return Ok(None);
     }
     let before = tx.snapshot();
+    let mut holds = false;
+    for v in args.values() {
+        holds |= holds_container(tx, v)?;
+    }
+    if holds {
+        // The graph makes lists and dictionaries of its own: what the function does to them, nobody would see.
+        let tried = packed(tx, f, args);
+        tx.restore(&before);
+        tried?;
+    }
     let reason = match tx.graph_call(&f.clone().unbind(), args.clone()) {
         Err(Stop::Break(reason)) => reason,
         made => return made.map(Some),
@@ -125,6 +135,21 @@ pub(crate) fn call<'py>(tx: &mut Tx<'py>, f: &Bound<'py, PyAny>, args: &Args) ->
         Ok(None) | Err(Stop::Break(_)) => Err(Stop::Break(reason)),
         Err(stop) => Err(stop),
     }
+}
+
+/// Whether a value is a list or a dictionary, or holds one.
+fn holds_container(tx: &mut Tx<'_>, v: &Var) -> R<bool> {
+    let items = match tx.look(v)? {
+        Var::Tuple(t) => t.items.clone(),
+        Var::Obj(id) => return Ok(matches!(&tx.obj(id).body, Body::List(_) | Body::Dict(_))),
+        _ => return Ok(false),
+    };
+    for v in &items {
+        if holds_container(tx, v)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 fn packed<'py>(tx: &mut Tx<'py>, f: &Bound<'py, PyAny>, args: &Args) -> R<Option<Var>> {

@@ -25,6 +25,10 @@ const MODULE: &str = names::PREDISPATCH;
 pub(crate) const RULES: RuleList = &[
     (names::FUNCTORCH_VMAP, &[("vmap_impl", vmap_impl as Rule)]),
     (
+        names::TORCH_C_FUNCTORCH,
+        &[("is_batchedtensor", is_batched as Rule)],
+    ),
+    (
         MODULE,
         &[
             ("lazy_load_decompositions", load),
@@ -54,6 +58,22 @@ fn load(tx: &mut Tx<'_>, name: &'static str, _: Args) -> Given {
     let node = functorch_node(tx, name, Vec::new(), true)?;
     tx.log.graph.set_repeatable(node);
     value(tx.none())
+}
+
+/// Whether a tensor is one of a batch: what stands for it says that.
+fn is_batched(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
+    let a = tx.positional(name, args, 1, 1)?;
+    let Var::Tensor(t) = tx.realize(&a[0])? else {
+        return Ok(None);
+    };
+    let answer = match tx.st.levels.shadows.get(&t.node.0) {
+        Some(shadow) => {
+            let shadow = shadow.clone_ref(tx.py);
+            functorch(tx)?.call_method1(name, (shadow,))?.is_truthy()?
+        }
+        None => false,
+    };
+    value(tx.bool(answer))
 }
 
 fn enter(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {

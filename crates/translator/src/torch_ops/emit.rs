@@ -114,12 +114,9 @@ impl<'py> Tx<'py> {
             return self.emit(callee, &read);
         }
         if args.values().any(|v| self.is_numpy_number(v)) {
-            let values: Vec<&Var> = args.values().collect();
-            let convert = self.rules.arrays.read_number;
-            let made = self.with_numpy_numbers(&values, convert, |tx, read| {
-                tx.emit(callee, &args.with_values(read))
-            })?;
-            if let Some(made) = made {
+            let (values, convert) = (Vec::from_iter(args.values()), self.rules.arrays.read_number);
+            let emit = |tx: &mut Self, read: &[Var]| tx.emit(callee, &args.with_values(read));
+            if let Some(made) = self.with_numpy_numbers(&values, convert, emit)? {
                 return Ok(made);
             }
         }
@@ -178,7 +175,9 @@ impl<'py> Tx<'py> {
         node_args: &NodeArgs,
         args: &Args,
     ) -> R<Option<Var>> {
-        if self.gives_shadow(node_args) {
+        // What is drawn for a batch is a batch.
+        let draws = self.st.levels.is_active() && callee.traits().any(Does::DRAWS);
+        if draws || self.gives_shadow(node_args) {
             return self.emit_shadowed(callee, node_args, args).map(Some);
         }
         match self.has_wrapper(node_args) {
