@@ -80,7 +80,7 @@ fn drawn(tx: &mut Tx<'_>, function: Obj, pos: Vec<EarlyArg>, kind: Kind) -> Var 
 
 /// What a method in C draws; `None` where it draws nothing, or raises.
 fn kind_of(tx: &mut Tx<'_>, name: &str, args: &Args) -> R<Option<(Kind, Vec<Obj>)>> {
-    if !tx.can_draw_floats() || !args.kw.is_empty() {
+    if !tx.ints.floats_as_inputs || !args.kw.is_empty() {
         return Ok(None);
     }
     Ok(match (name, &args.pos[..]) {
@@ -104,7 +104,7 @@ fn kind_of(tx: &mut Tx<'_>, name: &str, args: &Args) -> R<Option<(Kind, Vec<Obj>
 /// The source of a generator from outside whose methods are those of its class.
 fn generator(tx: &mut Tx<'_>, id: ObjId) -> R<Option<SourceId>> {
     // No class derived from it.
-    if !tx.can_draw_floats() || !tx.obj(id).class.is(&tx.known.random_generator) {
+    if !tx.ints.floats_as_inputs || !tx.obj(id).class.is(&tx.known.random_generator) {
         return Ok(None);
     }
     match &tx.obj(id).origin {

@@ -14,6 +14,7 @@ use crate::call::call;
 use crate::changing_floats::{call_on_numbers, item_value, operator_of_floats};
 use crate::probe::Stand;
 use crate::sizes::SizesAt;
+use crate::subscripts::{by_dynamic_ints, with_changing_ints, write_by_dynamic_ints};
 use crate::values::{array_of, guard_looks};
 use crate::what::What;
 
@@ -125,6 +126,10 @@ pub(crate) fn method(tx: &mut Tx<'_>, recv: &Var, name: &str, args: &Args) -> Gi
     let Ok(real) = class.bind(py).getattr(name) else {
         return Ok(None);
     };
+    if let ("__getitem__" | "__setitem__", true) = (name, args.kw.is_empty()) {
+        let operands: Vec<&Var> = [recv].into_iter().chain(&args.pos).collect();
+        return operator(tx, name, &operands);
+    }
     let is_plain = args.pos.is_empty() && args.kw.is_empty();
     if let ("item" | "tolist" | "__float__", true, Some(float)) =
         (name, is_plain, tx.float_of_number(recv))
@@ -199,6 +204,25 @@ pub(crate) fn operator(tx: &mut Tx<'_>, name: &str, operands: &[&Var]) -> Given 
         return operator(tx, "__mul__", &[&inverse, array]);
     }
     let is_subscript = matches!(&*name, "__getitem__" | "__setitem__");
+    if let [array, key, ..] = operands
+        && is_subscript
+        && is_array(tx, array)
+        && let Some(key) = with_changing_ints(tx, key)?
+    {
+        let mut operands = operands.to_vec();
+        operands[1] = &key;
+        return operator(tx, &name, &operands);
+    }
+    if is_subscript && operands.first().is_some_and(|v| is_array(tx, v)) {
+        let made = match operands {
+            [array, key] => by_dynamic_ints(tx, array, key)?,
+            [array, key, v] => write_by_dynamic_ints(tx, array, key, v)?,
+            _ => None,
+        };
+        if made.is_some() {
+            return Ok(made);
+        }
+    }
     let what = What {
         name: name.trim_matches('_'),
         real: function.clone(),

@@ -3,22 +3,25 @@
 use std::rc::Rc;
 
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList, PySlice, PyTuple, PyType};
-use tensor_meta::{Inferred, SymInt};
+use pyo3::types::{PyList, PyTuple};
+use tensor_meta::Inferred;
 use translator::rules::{Given, value};
 use translator::stop::{R, Stop};
 use translator::torch_ops::args::NodeArgs;
 use translator::torch_ops::emit::Callee;
 use translator::tx::{Args, Tx};
-use variables::{Body, CallResult, TensorVar, TupleVar, Var};
+use variables::{Body, CallResult, TupleVar, Var};
 
 use crate::arguments::{Asked, node_args_with_numbers};
 use crate::division::by_zero;
 use crate::float_operands::float_operand;
+use crate::graph_arguments::{Form, array_node, graph_arg};
 use crate::operation::{Maker, operation};
-use crate::probe::{Call, Probed, class_of, in_memory, is_same_kind, shares};
-use crate::sizes::{SizesAt, TIMES, decided_by_data, fits_but_for_data};
-use crate::values::{Looks, array_of, check_memory, check_state, new_array};
+use crate::probe::{Call, Probed, class_of, is_same_kind, shares};
+use crate::sizes::{SizesAt, TIMES, decided_by_data};
+use crate::subscripts::with_changing_ints;
+use crate::torch_results::{dense_order, fits, laid_out, on_tensors, other_shape, other_strides};
+use crate::values::{Looks, check_memory, check_state, new_array};
 use crate::what::What;
 
 /// Makes a call: an operation of the graph, or a constant where NumPy gives one for constants. `None`: an argument is
@@ -29,7 +32,8 @@ use crate::what::What;
 /// A break where NumPy raises, or torch has nothing that gives the same.
 pub(crate) fn call<'py>(tx: &mut Tx<'py>, what: &What<'_, 'py>, args: &Args) -> Given {
     let values: Vec<&Var> = args.values().collect();
-    if tx.has_numpy_number(values.iter().copied()) && any_array(tx, &values) {
+    let has_number = tx.has_numpy_number(values.iter().copied());
+    if has_number && what.takes_any_number && any_array(tx, &values) {
         let made = tx.with_numpy_numbers(&values, crate::numbers::beside_array, |tx, values| {
             let made = call_with(tx, what, &args.with_values(values))?;
             made.ok_or_else(|| Stop::unsupported("an operation of NumPy on other values"))
@@ -37,6 +41,14 @@ pub(crate) fn call<'py>(tx: &mut Tx<'py>, what: &What<'_, 'py>, args: &Args) -> 
         if made.is_some() {
             return Ok(made);
         }
+    }
+    if has_number && !what.takes_any_number {
+        let ints = values.iter().map(|v| {
+            let int = with_changing_ints(tx, v)?;
+            Ok(int.unwrap_or_else(|| (*v).clone()))
+        });
+        let ints = ints.collect::<R<Vec<Var>>>()?;
+        return call_with(tx, what, &args.with_values(&ints));
     }
     call_with(tx, what, args)
 }
@@ -280,14 +292,18 @@ impl<'py> Node<'_, 'py> {
 
     fn graph_args(&self, tx: &mut Tx<'py>, args: &Args) -> R<Args> {
         let keeps = self.other.is_some();
-        let is_subscript = self.what.is_subscript;
         let keeps_numbers = self.what.takes_any_number;
+        let form = Form {
+            keeps: keeps && !self.what.is_subscript,
+            in_slices: keeps,
+            is_operand: keeps_numbers,
+        };
         let mut graph_arg = |v: &Var, at: Option<usize>| match (tx.look(v)?, at) {
             (v @ Var::Float(_), at) if keeps_numbers && !tx.runs_as_is => {
                 float_operand(tx, self.real, v, at)
             }
             (v @ Var::Float(_), _) | (v @ Var::Int(_), Some(_)) if keeps_numbers => Ok(v),
-            _ => graph_arg(tx, v, keeps && !is_subscript, keeps),
+            _ => graph_arg(tx, v, form),
         };
         let mut out = Args::default();
         for (at, v) in args.pos.iter().enumerate() {
@@ -489,287 +505,4 @@ fn holds_array(tx: &Tx<'_>, o: &Bound<'_, PyAny>) -> bool {
         return items.iter().any(|i| holds_array(tx, &i));
     }
     tx.known.is_ndarray(o)
-}
-
-// ---- the arguments of a node --------------------------------------------------------------------
-
-/// An argument as the node gets it: tensors for arrays and for NumPy's numbers, which have dtypes; names for dtypes.
-/// Ints that are no constants stay that where it `keeps` them, and in slices where it keeps them there.
-fn graph_arg(tx: &mut Tx<'_>, v: &Var, keeps: bool, in_slices: bool) -> R<Var> {
-    if keeps && let Var::Int(int) = tx.look(v)? {
-        return Ok(Var::Int(int));
-    }
-    let v = tx.realize(v)?;
-    if let Some(array) = array_of(tx, &v)? {
-        return Ok(Var::Tensor(array.body.tensor.clone()));
-    }
-    let keeps = keeps || in_slices && matches!(v, Var::Slice(_));
-    let all = |tx: &mut Tx<'_>, items: &[Var]| -> R<Vec<Var>> {
-        let items = items.iter();
-        items
-            .map(|item| graph_arg(tx, item, keeps, in_slices))
-            .collect()
-    };
-    match &v {
-        Var::Tuple(t) if t.class.is_none() => Ok(Var::tuple(all(tx, &t.items)?)),
-        Var::Slice(parts) => {
-            let parts: [Var; 3] = all(tx, &parts[..])?
-                .try_into()
-                .map_err(|_| Stop::Internal("a slice of other than three parts".into()))?;
-            Ok(Var::Slice(Rc::new(parts)))
-        }
-        Var::Obj(id) => match tx.obj(*id).body.clone() {
-            Body::List(items) => {
-                let items: Vec<Var> = items.into_iter().collect();
-                let items = all(tx, &items)?;
-                Ok(tx.new_list(items))
-            }
-            _ => Ok(v.clone()),
-        },
-        Var::Const(o) => {
-            let b = o.bind(tx.py).clone();
-            if tx.known.is_numpy_scalar(b.get_type().as_any()) {
-                return array_node(tx, &b);
-            }
-            match dtype_text(&b)? {
-                Some(name) => Ok(tx.str(&name)),
-                None => Ok(v.clone()),
-            }
-        }
-        Var::Py(p) => match dtype_text(p.obj.bind(tx.py))? {
-            Some(name) => Ok(tx.str(&name)),
-            None => Ok(v.clone()),
-        },
-        _ => Ok(v.clone()),
-    }
-}
-
-/// The name of a dtype, or of that which a class of numbers stands for.
-fn dtype_text(o: &Bound<'_, PyAny>) -> PyResult<Option<String>> {
-    let py = o.py();
-    let dtype = py.import("numpy")?.getattr("dtype")?;
-    if !o.is_instance(&dtype)? && o.cast::<PyType>().is_err() {
-        return Ok(None);
-    }
-    dtype.call1((o,))?.getattr("name")?.extract().map(Some)
-}
-
-/// An array of constants, or a number of NumPy's, with its dtype, as a node.
-fn array_node<'py>(tx: &mut Tx<'py>, array: &Bound<'py, PyAny>) -> R<Var> {
-    let py = tx.py;
-    let make = py.import("numpy")?.getattr("array")?;
-    let table = torch_abi::arrays::TorchNumpy::get(py)?;
-    let Some(function) = table.of(&make) else {
-        return Err(Stop::unsupported("a constant array in an operation"));
-    };
-    let target = operation(&function, "array")?;
-    let callee = Callee::Function(&target, "numpy.array", None);
-    let plain = tx.from_const(array.call_method0("tolist")?)?;
-    let name: String = array.getattr("dtype")?.getattr("name")?.extract()?;
-    let args = Args {
-        pos: vec![plain],
-        kw: vec![("dtype".into(), tx.str(&name))],
-    };
-    let node_args = tx.node_args(&args)?;
-    let inferred = tx.infer_fake(&callee, &node_args, "")?;
-    if !fits(tx, array, &inferred, SizesAt::Fixed)? {
-        return Err(Stop::unsupported(
-            "a constant array that torch makes another of",
-        ));
-    }
-    tx.emit_inferred_as(&callee, node_args, inferred, &args, true)
-}
-
-// ---- what torch gives ---------------------------------------------------------------------------
-
-/// What torch gives for the arguments that NumPy was asked with, on their memory.
-fn on_tensors<'py>(
-    what: &What<'_, 'py>,
-    function: &Bound<'py, PyAny>,
-    real: &Call<'_, 'py>,
-) -> R<Bound<'py, PyAny>> {
-    let py = function.py();
-    let run = || -> PyResult<Bound<'py, PyAny>> {
-        let target = operation(function, what.name)?;
-        let pos = real.pos.iter().map(|o| tensors_in(&o));
-        let pos = PyTuple::new(py, pos.collect::<PyResult<Vec<_>>>()?)?;
-        let kw = PyDict::new(py);
-        for (name, o) in real.kw.iter() {
-            kw.set_item(name, tensors_in(&o)?)?;
-        }
-        target.bind(py).call(pos, Some(&kw))
-    };
-    run().map_err(|e| {
-        Stop::brk(
-            format!("NumPy operation that torch refuses: {}", what.name),
-            format!("NumPy is captured as the operations that torch has on tensors, and this one raises there: {}", e.value(py)),
-            "Use other arguments or another function, or call it outside of the compiled function.",
-        )
-    })
-}
-
-/// An argument with tensors in place of arrays and numbers, and names in place of dtypes.
-fn tensors_in<'py>(o: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-    let py = o.py();
-    let numpy = py.import("numpy")?;
-    let is_array = o.is_instance(&numpy.getattr("ndarray")?)?;
-    if is_array || o.is_instance(&numpy.getattr("generic")?)? {
-        let array = match is_array {
-            true => o.clone(),
-            false => numpy.call_method1("array", (o,))?,
-        };
-        (array.getattr("flags")?).setattr("writeable", true)?;
-        let strides: Vec<i64> = array.getattr("strides")?.extract()?;
-        let array = match strides.iter().any(|s| *s < 0) {
-            true => array.call_method0("copy")?,
-            false => array,
-        };
-        return py.import("torch")?.call_method1("from_numpy", (array,));
-    }
-    let each = |items: &mut dyn Iterator<Item = Bound<'py, PyAny>>| {
-        items.map(|i| tensors_in(&i)).collect::<PyResult<Vec<_>>>()
-    };
-    if let Ok(items) = o.cast_exact::<PyTuple>() {
-        return Ok(PyTuple::new(py, each(&mut items.iter())?)?.into_any());
-    }
-    if let Ok(items) = o.cast_exact::<PyList>() {
-        return Ok(PyList::new(py, each(&mut items.iter())?)?.into_any());
-    }
-    if o.cast_exact::<PySlice>().is_ok() {
-        let part = |name| tensors_in(&o.getattr(name)?);
-        return o
-            .get_type()
-            .call1((part("start")?, part("stop")?, part("step")?));
-    }
-    match dtype_text(o)? {
-        Some(name) => Ok(pyo3::types::PyString::new(py, &name).into_any()),
-        None => Ok(o.clone()),
-    }
-}
-
-/// The strides of an array, where another has others.
-fn other_strides(
-    array: &Bound<'_, PyAny>,
-    other: &Bound<'_, PyAny>,
-) -> PyResult<Option<Rc<[i64]>>> {
-    let strides: Vec<i64> = array.getattr("strides")?.extract()?;
-    let others: Vec<i64> = other.getattr("strides")?.extract()?;
-    Ok((strides != others).then(|| strides.into()))
-}
-
-/// In which order the dimensions of an array lie in memory, where its items lie one beside the other.
-fn dense_order(array: &Bound<'_, PyAny>, strides: &[i64]) -> PyResult<Option<Vec<usize>>> {
-    let sizes: Vec<i64> = array.getattr("shape")?.extract()?;
-    let mut order: Vec<usize> = (0..sizes.len()).collect();
-    order.sort_by_key(|dim| -strides[*dim]);
-    let mut expected: i64 = array.getattr("itemsize")?.extract()?;
-    for dim in order.iter().rev().filter(|dim| sizes[**dim] != 1) {
-        if strides[*dim] != expected {
-            return Ok(None);
-        }
-        expected *= sizes[*dim];
-    }
-    Ok((!sizes.contains(&0)).then_some(order))
-}
-
-/// A tensor with its dimensions in this order in memory.
-fn laid_out(tx: &mut Tx<'_>, tensor: Rc<TensorVar>, order: &[usize]) -> R<Rc<TensorVar>> {
-    let mut back = vec![0; order.len()];
-    for (at, dim) in order.iter().enumerate() {
-        back[*dim] = at;
-    }
-    let mut made = Var::Tensor(tensor);
-    for (name, order) in [
-        ("permute", Some(order)),
-        ("contiguous", None),
-        ("permute", Some(&back[..])),
-    ] {
-        let dims = order.map(|order| Var::tuple(order.iter().map(|d| tx.int(*d as i64)).collect()));
-        let args = Args::pos(std::iter::once(made).chain(dims).collect());
-        made = tx.emit(&Callee::Method(name), &args)?;
-    }
-    match made {
-        Var::Tensor(tensor) => Ok(tensor),
-        _ => Err(Stop::Internal("a tensor that is none".into())),
-    }
-}
-
-/// The sizes that NumPy gives an array or number, where torch gives the same items others.
-fn other_shape<'py>(
-    tx: &mut Tx<'py>,
-    real: &Bound<'py, PyAny>,
-    inferred: &Inferred,
-) -> R<Option<Bound<'py, PyAny>>> {
-    let Inferred::Tensor(meta) = inferred else {
-        return Ok(None);
-    };
-    let real = in_memory(real)?;
-    let (true, Some(sizes)) = (real.hasattr("shape")?, meta.sizes()) else {
-        return Ok(None);
-    };
-    let shape = real.getattr("shape")?;
-    let mut reshaped = meta.clone();
-    reshaped.shape = shape
-        .extract::<Vec<i64>>()?
-        .into_iter()
-        .map(SymInt::Const)
-        .collect();
-    let is_as_large = real.getattr("size")?.extract::<i64>()? == sizes.iter().product::<i64>();
-    let reshaped = Inferred::Tensor(reshaped);
-    Ok((is_as_large && fits(tx, &real, &reshaped, SizesAt::Fixed)?).then_some(shape))
-}
-
-/// Whether what torch gives looks like what NumPy gives.
-fn fits<'py>(
-    tx: &mut Tx<'py>,
-    real: &Bound<'py, PyAny>,
-    inferred: &Inferred,
-    at: SizesAt,
-) -> R<bool> {
-    let numpy = real.py().import("numpy")?;
-    let real = &in_memory(real)?;
-    Ok(match inferred {
-        Inferred::Tensor(meta) => {
-            let is_array = real.is_instance(&numpy.getattr("ndarray")?)?;
-            if !is_array && !real.is_instance(&numpy.getattr("generic")?)? {
-                return Ok(false);
-            }
-            let name: String = real.getattr("dtype")?.getattr("name")?.extract()?;
-            if name != crate::values::dtype_name(meta) {
-                return Ok(false);
-            }
-            if is_array && decided_by_data(tx, meta)? {
-                return fits_but_for_data(real, meta);
-            }
-            if at == SizesAt::Fixed && !meta.is_static() {
-                return Ok(false);
-            }
-            let meta = at.of_meta(tx, meta)?;
-            let shape: Vec<i64> = real.getattr("shape")?.extract()?;
-            let item: i64 = real.getattr("itemsize")?.extract()?;
-            let strides: Vec<i64> = real.getattr("strides")?.extract()?;
-            // Other strides are put right where they are numbers.
-            let is_laid_out = at == SizesAt::Fixed
-                || (meta.stride()).is_some_and(|own| own.iter().map(|s| s * item).eq(strides));
-            meta.sizes().as_deref() == Some(&shape[..]) && is_laid_out
-        }
-        Inferred::None => real.is_none(),
-        Inferred::Tuple(items) | Inferred::List(items) | Inferred::NamedTuple { items, .. } => {
-            let is_sequence = real.cast::<PyTuple>().is_ok() || real.cast::<PyList>().is_ok();
-            if !is_sequence || real.len()? != items.len() {
-                return Ok(false);
-            }
-            for (i, item) in items.iter().enumerate() {
-                if !fits(tx, &real.get_item(i)?, item, at)? {
-                    return Ok(false);
-                }
-            }
-            true
-        }
-        // Fake tensors have no values that it could depend on.
-        Inferred::Int(n) if at == SizesAt::Fixed => real.extract::<i64>().ok() == n.as_const(),
-        Inferred::Int(n) => real.extract::<i64>().ok() == Some(at.number(tx, *n)?),
-        Inferred::Bool(b) => real.extract::<bool>().ok() == Some(*b),
-        _ => false,
-    })
 }

@@ -29,6 +29,9 @@ pub(crate) fn read_number(tx: &mut Tx<'_>, v: &Var) -> R<Option<Var>> {
         Var::Lazy(l) => l,
         v => return read_of_graph(tx, v),
     };
+    if let Some(int) = changing_int(tx, v)? {
+        return Ok(Some(int));
+    }
     let number = l.obj.bind(tx.py).call_method0("item")?;
     let fits = number.is_exact_instance_of::<PyInt>() && number.extract::<i64>().is_ok();
     let is_read = fits || number.is_exact_instance_of::<PyFloat>();
@@ -37,6 +40,25 @@ pub(crate) fn read_number(tx: &mut Tx<'_>, v: &Var) -> R<Option<Var>> {
     }
     let tensor = tensor_of(tx, &l.obj, l.source)?;
     read(tx, &tensor)
+}
+
+/// An integer from outside that was another one before, as a dynamic int; `None` for anything else.
+pub(crate) fn changing_int(tx: &mut Tx<'_>, v: &Var) -> R<Option<Var>> {
+    let Var::Lazy(l) = v else { return Ok(None) };
+    let number = l.obj.bind(tx.py).clone();
+    let is_number = tx.known.is_numpy_scalar(number.get_type().as_any());
+    if !is_number || !tx.ints.as_inputs || tx.ints.specialize_int {
+        return Ok(None);
+    }
+    let index = tx.known.operator.bind(tx.py).getattr("index")?;
+    // NumPy's booleans and floats are none.
+    let value = index.call1((&number,)).and_then(|i| i.extract());
+    let Ok(value) = value else { return Ok(None) };
+    if !was_another(tx, &l.obj, l.source)? {
+        return Ok(None);
+    }
+    tx.guard_type(&number, l.source);
+    tx.int_of_source(&index, l.source, value)
 }
 
 /// The number that a tensor without dimensions holds, as one that the graph reads.

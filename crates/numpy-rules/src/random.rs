@@ -115,7 +115,7 @@ pub(crate) fn draw<'py>(tx: &mut Tx<'py>, callable: &Bound<'py, PyAny>, args: &A
         true => function.call1((&drawn,)).ok().map(Bound::unbind),
         false => None,
     };
-    if !drawn.is_none() && tensor.is_none() && !(is_float && tx.can_draw_floats()) {
+    if !drawn.is_none() && tensor.is_none() && !(is_float && tx.ints.floats_as_inputs) {
         return Ok(None);
     }
     let call = call_of(&method, source, &pos, kw.as_ref());

@@ -15,6 +15,7 @@ use variables::{TensorVar, Var};
 use crate::functions::{items_of, stack};
 use crate::operation::Maker;
 use crate::sizes::SizesAt;
+use crate::subscripts::with_changing_ints;
 use crate::values::{Array, Looks, array_of, check_memory, check_state, new_array};
 
 pub(crate) const RULES: RuleList = &[(
@@ -146,6 +147,9 @@ fn index_of_arrays(tx: &mut Tx<'_>, key: &Var) -> R<Option<Var>> {
         }
         return Ok(changed.then(|| Var::tuple(all)));
     }
+    if let Some(ints) = with_changing_ints(tx, key)? {
+        return Ok(Some(ints));
+    }
     if !matches!(key, Var::Lazy(_) | Var::Obj(_) | Var::Const(_)) {
         return Ok(None);
     }
@@ -176,7 +180,7 @@ fn index_of_arrays(tx: &mut Tx<'_>, key: &Var) -> R<Option<Var>> {
 }
 
 /// One of NumPy's ints as an index: Python's.
-fn index_number(tx: &mut Tx<'_>, key: &Var) -> R<Option<Var>> {
+pub(crate) fn index_number(tx: &mut Tx<'_>, key: &Var) -> R<Option<Var>> {
     let Var::Const(o) = key else {
         return Ok(None);
     };

@@ -6,7 +6,7 @@ use fx_graph::OpKind;
 use guards::{GuardKind, Source, SourceId};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::PyTuple;
+use pyo3::types::{PyTuple, PyType};
 use tensor_meta::{Device, TensorMeta};
 use torch_abi::contexts::modes_see_operations;
 use translator::stop::{R, Stop};
@@ -339,4 +339,14 @@ pub(crate) fn check_memory(tx: &Tx<'_>) -> R<()> {
         }
     }
     Ok(())
+}
+
+/// The name of a dtype, or of that which a class of numbers stands for.
+pub(crate) fn dtype_text(o: &Bound<'_, PyAny>) -> PyResult<Option<String>> {
+    let py = o.py();
+    let dtype = py.import("numpy")?.getattr("dtype")?;
+    if !o.is_instance(&dtype)? && o.cast::<PyType>().is_err() {
+        return Ok(None);
+    }
+    dtype.call1((o,))?.getattr("name")?.extract().map(Some)
 }

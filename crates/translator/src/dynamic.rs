@@ -39,7 +39,7 @@ pub struct DynamicInts {
     pub as_inputs: bool,
     /// names of the sources of floats that a compiler wants as constants
     pub constant_floats: BTreeSet<String>,
-    /// whether it may have floats as inputs, and what is made in front of it
+    /// whether it may have floats as inputs, drawn ones as well, and what is made in front of it
     pub floats_as_inputs: bool,
     /// one graph is asked for: where it can't be, there is an exception
     pub is_whole: bool,

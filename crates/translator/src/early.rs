@@ -46,13 +46,7 @@ impl Tx<'_> {
 
     /// Whether the graph may have what is made early as inputs.
     pub fn can_make_early(&self) -> bool {
-        self.runs_as_is && self.can_draw_floats()
-    }
-
-    /// Whether the graph may have floats that are drawn as inputs: a compiler has symbols for them, too, and guards
-    /// nothing of what they are.
-    pub fn can_draw_floats(&self) -> bool {
-        self.ints.floats_as_inputs
+        self.runs_as_is && self.ints.floats_as_inputs
     }
 
     /// An operator of a tensor and one of NumPy's numbers from outside, as [`Tx::with_numpy_numbers`].

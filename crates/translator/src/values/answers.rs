@@ -195,7 +195,7 @@ impl<'py> Tx<'py> {
         Ok(Some(self.called(function, out)))
     }
 
-    fn called(&mut self, function: &Bound<'py, PyAny>, args: Vec<CallExpr>) -> CallExpr {
+    pub(super) fn called(&mut self, function: &Bound<'py, PyAny>, args: Vec<CallExpr>) -> CallExpr {
         let function = self.pin(&function.clone().unbind(), false);
         CallExpr::Call(function, args.into())
     }

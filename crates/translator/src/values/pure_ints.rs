@@ -54,7 +54,25 @@ impl<'py> Tx<'py> {
             return Ok(None);
         }
         let value = c.value.bind(self.py).extract::<i64>()?;
-        let EarlyArg::Source(source) = self.early_value(&call)? else {
+        self.int_of_call(&call, value)
+    }
+
+    /// What a pure function of C gives of a source's value, as a dynamic int; `value` is what it gives now.
+    ///
+    /// # Errors
+    /// None are expected.
+    pub fn int_of_source(
+        &mut self,
+        function: &Bound<'py, PyAny>,
+        source: SourceId,
+        value: i64,
+    ) -> R<Option<Var>> {
+        let call = self.called(function, vec![CallExpr::Source(source)]);
+        Ok(self.int_of_call(&call, value)?.map(Var::Int))
+    }
+
+    fn int_of_call(&mut self, call: &CallExpr, value: i64) -> R<Option<Rc<IntVar>>> {
+        let EarlyArg::Source(source) = self.early_value(call)? else {
             return Ok(None);
         };
         self.facts.int_values.insert(source, value);

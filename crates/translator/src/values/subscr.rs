@@ -85,7 +85,12 @@ impl Tx<'_> {
     /// A key, known; of a tensor it may be a number of the graph.
     fn key_for(&mut self, obj: &Var, key: &Var) -> R<Var> {
         match obj {
+            Var::Tensor(_) if self.has_numpy_number([key]) => {
+                let key = (self.rules.arrays.as_index)(self, key)?;
+                self.look(&key)
+            }
             Var::Tensor(_) => self.look(key),
+            obj if self.array_id(obj).is_some() => Ok(key.clone()),
             _ => self.realize(key),
         }
     }

@@ -1,9 +1,8 @@
-"""`.item()` and float() of a tensor stay in the graph; int() of a float ends it."""
+"""`.item()`, float() and int() of a tensor stay in the graph."""
 
 import torch
 
-GRAPHS = 2
-BYTECODE = True
+GRAPHS = 1
 
 
 def fn(x):
