@@ -14,7 +14,7 @@ use crate::call::call;
 use crate::changing_floats::{call_on_numbers, item_value, operator_of_floats};
 use crate::probe::Stand;
 use crate::sizes::SizesAt;
-use crate::subscripts::{by_dynamic_ints, with_changing_ints, write_by_dynamic_ints};
+use crate::subscripts;
 use crate::values::{array_of, guard_looks};
 use crate::what::What;
 
@@ -204,24 +204,11 @@ pub(crate) fn operator(tx: &mut Tx<'_>, name: &str, operands: &[&Var]) -> Given 
         return operator(tx, "__mul__", &[&inverse, array]);
     }
     let is_subscript = matches!(&*name, "__getitem__" | "__setitem__");
-    if let [array, key, ..] = operands
-        && is_subscript
-        && is_array(tx, array)
-        && let Some(key) = with_changing_ints(tx, key)?
+    if is_subscript
+        && operands.first().is_some_and(|v| is_array(tx, v))
+        && let Some(made) = subscripts::by_ints(tx, &name, operands)?
     {
-        let mut operands = operands.to_vec();
-        operands[1] = &key;
-        return operator(tx, &name, &operands);
-    }
-    if is_subscript && operands.first().is_some_and(|v| is_array(tx, v)) {
-        let made = match operands {
-            [array, key] => by_dynamic_ints(tx, array, key)?,
-            [array, key, v] => write_by_dynamic_ints(tx, array, key, v)?,
-            _ => None,
-        };
-        if made.is_some() {
-            return Ok(made);
-        }
+        return Ok(Some(made));
     }
     let what = What {
         name: name.trim_matches('_'),

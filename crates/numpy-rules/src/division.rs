@@ -16,13 +16,13 @@ use crate::values::array_of;
 use crate::what::What;
 
 /// The functions that divide their first operand by the second one.
-const DIVIDING: [(&str, &[&str]); 2] = [
+const DIVIDING: &[(&str, &[&str])] = &[
     ("numpy", &["floor_divide", "remainder", "fmod", "divmod"]),
     ("operator", &["floordiv", "mod"]),
 ];
 
 /// Those that write to their first operand.
-const DIVIDING_IN_PLACE: [(&str, &[&str]); 1] = [("operator", &["ifloordiv", "imod"])];
+const DIVIDING_IN_PLACE: &[(&str, &[&str])] = &[("operator", &["ifloordiv", "imod"])];
 
 /// Calls a function, by `call`, with divisors of which none is zero. `None`: it divides no integers, or by a constant.
 ///
@@ -34,8 +34,11 @@ pub(crate) fn by_zero<'py>(
     args: &Args,
     call: impl FnOnce(&mut Tx<'py>, &Args) -> Given,
 ) -> Given {
-    let is_in_place = is_one_of(what, &DIVIDING_IN_PLACE)?;
-    if !is_in_place && !is_one_of(what, &DIVIDING)? {
+    if !what.is_universal {
+        return Ok(None);
+    }
+    let is_in_place = is_one_of(what, DIVIDING_IN_PLACE)?;
+    if !is_in_place && !is_one_of(what, DIVIDING)? {
         return Ok(None);
     }
     let [dividend, divisor, ..] = &args.pos[..] else {

@@ -15,7 +15,7 @@ use variables::{TensorVar, Var};
 use crate::functions::{items_of, stack};
 use crate::operation::Maker;
 use crate::sizes::SizesAt;
-use crate::subscripts::with_changing_ints;
+use crate::subscripts::{replaced, with_changing_ints};
 use crate::values::{Array, Looks, array_of, check_memory, check_state, new_array};
 
 pub(crate) const RULES: RuleList = &[(
@@ -132,20 +132,10 @@ pub(crate) fn as_index(tx: &mut Tx<'_>, key: &Var) -> R<Var> {
     Ok(index_of_arrays(tx, key)?.unwrap_or_else(|| key.clone()))
 }
 
-/// `None` where there are no arrays.
+/// `None` where there are neither arrays nor NumPy's ints.
 fn index_of_arrays(tx: &mut Tx<'_>, key: &Var) -> R<Option<Var>> {
     if let Var::Tuple(items) = key {
-        let mut all = Vec::with_capacity(items.items.len());
-        let mut changed = false;
-        for item in &items.items {
-            let made = match item {
-                Var::Tuple(_) => None,
-                item => index_of_arrays(tx, item)?,
-            };
-            changed |= made.is_some();
-            all.push(made.unwrap_or_else(|| item.clone()));
-        }
-        return Ok(changed.then(|| Var::tuple(all)));
+        return Ok(replaced(tx, &items.items, index_of_arrays)?.map(Var::tuple));
     }
     if let Some(ints) = with_changing_ints(tx, key)? {
         return Ok(Some(ints));

@@ -225,7 +225,7 @@ pub(crate) fn contains_read(tx: &mut Tx<'_>, container: &Var, item: &Var) -> R<O
     }
     let items = match tx.look(container)? {
         of @ Var::Tensor(_) => return element_read(tx, &of, item),
-        of @ Var::Obj(id) if tx.array_id(&of) == Some(id) => return element_read(tx, &of, item),
+        of if tx.array_id(&of).is_some() => return element_read(tx, &of, item),
         Var::Tuple(t) if t.class.is_none() => t.items.clone(),
         Var::Const(o) if o.bind(tx.py).is_exact_instance_of::<PyTuple>() => {
             let items = o.bind(tx.py).try_iter()?;

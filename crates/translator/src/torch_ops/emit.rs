@@ -114,7 +114,8 @@ impl<'py> Tx<'py> {
             return self.emit(callee, &read);
         }
         if args.values().any(|v| self.is_numpy_number(v)) {
-            let (values, convert) = (Vec::from_iter(args.values()), self.rules.arrays.read_number);
+            let values: Vec<&Var> = args.values().collect();
+            let convert = self.rules.arrays.read_number;
             let emit = |tx: &mut Self, read: &[Var]| tx.emit(callee, &args.with_values(read));
             if let Some(made) = self.with_numpy_numbers(&values, convert, emit)? {
                 return Ok(made);
