@@ -16,6 +16,7 @@ use crate::arguments::{Asked, node_args_with_numbers};
 use crate::division::by_zero;
 use crate::float_operands::float_operand;
 use crate::graph_arguments::{Form, array_node, graph_arg};
+use crate::narrow_integers::by_value;
 use crate::numbers::with_changing_items;
 use crate::operation::{Maker, operation};
 use crate::probe::{Call, Probed, class_of, is_same_kind, shares};
@@ -66,6 +67,8 @@ fn any_array(tx: &Tx<'_>, values: &[&Var]) -> bool {
 }
 
 fn call_with<'py>(tx: &mut Tx<'py>, what: &What<'_, 'py>, args: &Args) -> Given {
+    let by_value = by_value(tx, what, args)?;
+    let args = by_value.as_ref().unwrap_or(args);
     match by_zero(tx, what, args, |tx, args| of_sizes(tx, what, args))? {
         None => of_sizes(tx, what, args),
         made => Ok(made),
