@@ -49,9 +49,7 @@ def test_sizes_of_parameters_change_where_torchs_option_says_so(backend, forced,
     def fn(x, weight):
         return (x @ weight.t()).sum(0)
 
-    calls = [
-        (torch.randn(3, 2), torch.nn.Parameter(torch.randn(rows, 2))) for rows in (2, 4, 5, 7)
-    ]
+    calls = [(torch.randn(3, 2), torch.nn.Parameter(torch.randn(rows, 2))) for rows in (2, 4, 5, 7)]
     with torch._dynamo.config.patch(force_parameter_static_shapes=forced):
         assert graphs_of(fn, calls, backend=backend) == expected
 
