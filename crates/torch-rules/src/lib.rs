@@ -19,6 +19,7 @@ mod cond;
 mod conditions;
 mod contexts;
 mod custom_objects;
+mod data;
 mod deep_copy;
 mod entered_device;
 mod flags;
@@ -99,6 +100,7 @@ pub const ASKED: Torch = Torch {
     ask: function_modes::ask,
     operator_in_modes: function_modes::operator_in_modes,
     method_in_modes: function_modes::method_in_modes,
+    set_data: data::set_data,
     subscript: subscripts::subscript,
     set_subscript: subscripts::set_subscript,
     attribute_in_modes: function_modes::attribute_in_modes,

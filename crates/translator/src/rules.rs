@@ -171,6 +171,8 @@ pub struct Torch {
     pub operator_in_modes: fn(&mut Tx<'_>, &str, &[Var]) -> Given,
     /// a method of a tensor, by name, that they may be asked about
     pub method_in_modes: fn(&mut Tx<'_>, &Var, &str, &Args) -> Given,
+    /// `tensor.data = other`
+    pub set_data: fn(&mut Tx<'_>, &Rc<TensorVar>, &Rc<TensorVar>) -> R<Flow>,
     /// `tensor[key]` where that is more than the one node
     pub subscript: fn(&mut Tx<'_>, &Var, &Var) -> Given,
     /// `tensor[key] = value` where that is more than the one node; whether it is

@@ -42,7 +42,12 @@ fn variants() -> [Entry; 21] {
             "_conj _neg_view slice_inverse",
         )
         .does(VIEW),
-        operation("set_", "", "* resize_ resize_as_").does(MOVES),
+        operation(
+            "set_",
+            "torch.ops.aten.shallow_copy_data_",
+            "* resize_ resize_as_",
+        )
+        .does(MOVES),
         operation(
             "quantize",
             "torch.quantize_per_channel torch.quantize_per_tensor_dynamic \

@@ -279,7 +279,7 @@ impl<'py> Tx<'py> {
         if let ("data", Some(Var::Tensor(from))) = (&**name, &value) {
             return match self.is_data_of(from, t) {
                 true => Ok(Flow::Value(self.none())),
-                false => self.set_data(t, from),
+                false => (self.rules.torch.set_data)(self, t, from),
             };
         }
         let has = t.class.bind(py).hasattr(&**name)?;
@@ -325,40 +325,5 @@ impl<'py> Tx<'py> {
                 .users(t.node)
                 .iter()
                 .any(|n| of_t(*n, Does::MOVES))
-    }
-
-    /// `t.data = from`: the memory of another tensor, without a trace in autograd or in the count of
-    /// writes.
-    fn set_data(&mut self, t: &Rc<TensorVar>, from: &Rc<TensorVar>) -> R<Flow> {
-        let (old, new) = (self.st.effects.meta(t), self.st.effects.meta(from));
-        let known = t.input.is_some() || t.fresh;
-        // It has no count of writes.
-        let counts = !self.so_far().is_of_inference(t)? && !self.so_far().is_of_inference(from)?;
-        if !known || !counts || old.dtype != new.dtype || old.device != new.device {
-            return Err(Stop::unsupported(
-                "setting attribute `data` of a tensor to another kind of tensor",
-            ));
-        }
-        let torch_c = self.known.torch_c.bind(self.py).clone();
-        let set_grad = torch_c.getattr("_set_grad_enabled")?.unbind();
-        let enabled = self.st.grad_enabled;
-        if enabled {
-            self.set_grad_enabled(&set_grad, false)?;
-        }
-        let getattr = self.known.builtins.bind(self.py).getattr("getattr")?;
-        let version = vec![Arg::Node(t.node), Arg::Str("_version".into())];
-        let version = self.state_node(&getattr, "builtins", version)?;
-        let args = Args::pos(vec![Var::Tensor(t.clone()), Var::Tensor(from.clone())]);
-        self.emit(&Callee::Method("set_"), &args)?;
-        let set_version = torch_c
-            .getattr("_autograd")?
-            .getattr("_unsafe_set_version_counter")?;
-        let pair = [Arg::Node(t.node), Arg::Node(version)];
-        let pair = pair.map(|a| Arg::Tuple(vec![a])).to_vec();
-        self.state_node(&set_version, names::TORCH_C_AUTOGRAD, pair)?;
-        if enabled {
-            self.set_grad_enabled(&set_grad, true)?;
-        }
-        Ok(Flow::Value(self.none()))
     }
 }

@@ -29,14 +29,21 @@ impl Tx<'_> {
     /// A break in front of a method that gives a tensor other memory, where an address was asked for, or where a
     /// compiler would take the layout that an input has then for the one that it comes with.
     pub(super) fn check_moved(&self, callee: &Callee<'_>, args: &Args) -> R<()> {
+        if !callee.traits().any(Does::MOVES) {
+            return Ok(());
+        }
         let name = match callee {
-            Callee::Method(name) if callee.traits().any(Does::MOVES) => name,
-            _ => return Ok(()),
+            Callee::Method(name) => name,
+            _ => "data = ...",
         };
         if self.st.effects.has_data_pointers {
             return Err(Stop::unsupported(format!(
                 "Tensor.{name} behind Tensor.data_ptr"
             )));
+        }
+        // A compiler is told of `data = ...` as such.
+        if !matches!(callee, Callee::Method(_)) {
+            return Ok(());
         }
         let mut values = args.values();
         match (values.next(), values.next()) {

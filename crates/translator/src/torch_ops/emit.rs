@@ -447,7 +447,7 @@ impl<'py> Tx<'py> {
     ) -> R<Var> {
         self.parts_no_class(&node_args, &inferred)?;
         self.writes_to_no_held(callee, &node_args, args, &inferred)?;
-        self.lays_out_no_input(args, &inferred)?;
+        self.lays_out_no_input(callee, args, &inferred)?;
         let number = self.number_dtype(callee, args, &inferred)?;
         let may_refuse_number = self
             .so_far()

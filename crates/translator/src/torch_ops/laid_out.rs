@@ -1,10 +1,11 @@
 //! Operations that give a tensor from outside other sizes or strides in place: `x.t_()`.
 //!
-//! Invariant: no compiler gets one.
+//! Invariant: no compiler gets one, but for `x.data = y`, which it knows.
 
-use tensor_meta::{Alias, Inferred};
+use tensor_meta::{Alias, Does, Inferred};
 use variables::Var;
 
+use super::emit::Callee;
 use crate::stop::{R, Stop};
 use crate::tx::{Args, Tx};
 
@@ -14,11 +15,17 @@ impl Tx<'_> {
     ///
     /// # Errors
     /// A break for an operation that gives such a tensor other sizes or strides in place, below a compiler.
-    pub(super) fn lays_out_no_input(&mut self, args: &Args, inferred: &Inferred) -> R<()> {
+    pub(super) fn lays_out_no_input(
+        &mut self,
+        callee: &Callee<'_>,
+        args: &Args,
+        inferred: &Inferred,
+    ) -> R<()> {
         let Inferred::Tensor(after) = inferred else {
             return Ok(());
         };
-        if self.runs_as_is || after.alias != Alias::Identity {
+        let is_data = matches!(callee, Callee::Function(..)) && callee.traits().any(Does::MOVES);
+        if self.runs_as_is || is_data || after.alias != Alias::Identity {
             return Ok(());
         }
         let Some(first) = args.pos.first() else {
