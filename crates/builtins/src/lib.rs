@@ -119,14 +119,13 @@ pub const ASKED: Builtins = Builtins {
     reduce_method: pickling::reduce_method,
     regex_method: patterns::regex_method,
     itertools_next: itertools_next::advance,
-    weakref_call: weakref::weakref_call,
     format_value: format::format_value,
     template: templates::make,
     convert_or_wait: format::convert_or_wait,
     repr_text: format::text,
     percent_format: percent::percent_format,
     enum_member: enums::enum_member,
-    draw_method: random::draw_method,
+    tracked_method: existing::tracked_method,
     single_dispatch: functools::single_dispatch,
 };
 

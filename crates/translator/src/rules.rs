@@ -91,8 +91,6 @@ pub struct Builtins {
     pub regex_method: fn(&mut Tx<'_>, &Obj, &str, Args) -> Given,
     /// the next item of an iterator of `itertools`, by its state
     pub itertools_next: fn(&mut Tx<'_>, ObjId, IterBody) -> R<Option<Var>>,
-    /// a call of a weak reference
-    pub weakref_call: fn(&mut Tx<'_>, ObjId) -> Given,
     /// a replacement field of an f-string: a value, its conversion, its format
     pub format_value: fn(&mut Tx<'_>, &Var, Option<Conversion>, Option<&Var>) -> R<Var>,
     /// a template string, or an interpolation in one, from its parts
@@ -105,8 +103,8 @@ pub struct Builtins {
     pub percent_format: fn(&mut Tx<'_>, &Var, &Var) -> R<Var>,
     /// a call of an enum, with the class in front of the arguments
     pub enum_member: for<'py> fn(&mut Tx<'py>, &Bound<'py, PyType>, &Args) -> R<Flow>,
-    /// a method, by name, of what may be a generator of `random`
-    pub draw_method: fn(&mut Tx<'_>, ObjId, &str, &Args) -> Given,
+    /// a method, by name, of a generator of `random`, a context variable, a weak reference
+    pub tracked_method: fn(&mut Tx<'_>, ObjId, &str, &Args) -> Given,
     /// the implementation that a function under `functools.singledispatch` has for a class
     pub single_dispatch:
         for<'py> fn(&mut Tx<'py>, &Bound<'py, PyAny>, Option<SourceId>, &Var) -> Given,
