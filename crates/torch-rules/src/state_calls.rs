@@ -557,7 +557,19 @@ fn is_pure_stdlib(f: &Bound<'_, PyAny>, named: &Named) -> bool {
         },
         "inspect" => {
             name.starts_with("is")
-                || matches!(name, "_has_code_flag" | "unwrap" | "_is_wrapper")
+                || matches!(
+                    name,
+                    "_has_code_flag"
+                        | "unwrap"
+                        | "_is_wrapper"
+                        | "getmro"
+                        | "getdoc"
+                        | "_getowndoc"
+                        | "_finddoc"
+                        | "_findclass"
+                        | "cleandoc"
+                        | "getfullargspec"
+                )
                 || ["Signature.", "Parameter.", "BoundArguments."]
                     .iter()
                     .any(|c| qualname().starts_with(c))
