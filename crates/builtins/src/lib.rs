@@ -93,6 +93,7 @@ pub const LISTED: &[RuleList] = &[
     outside::RULES,
     random::RULES,
     regex::RULES,
+    weakref::RULES,
     warning_filters::RULES,
 ];
 
@@ -119,6 +120,7 @@ pub const ASKED: Builtins = Builtins {
     reduce_method: pickling::reduce_method,
     regex_method: patterns::regex_method,
     itertools_next: itertools_next::advance,
+    new_referent: weakref::new_referent,
     format_value: format::format_value,
     template: templates::make,
     convert_or_wait: format::convert_or_wait,

@@ -1,17 +1,139 @@
-//! Weak references.
+//! Weak references: those from outside, and those that the function makes to objects that it holds.
+//!
+//! A new one is made where plain Python gets it. Until then it gives its referent while that is known to live: while a
+//! variable holds it, or what leads to it from outside has not changed.
 
-use guards::{GuardKind, SourceId};
+use std::rc::Rc;
+
+use guards::{GuardKind, Source, SourceId};
 use pyo3::prelude::*;
-use translator::stop::R;
-use translator::tx::{Flow, Tx};
-use variables::{Obj, Var};
+use rustc_hash::FxHashSet;
+use translator::raw::takes_weak_references;
+use translator::rules::{Given, Rule, RuleList, value};
+use translator::stop::{R, Stop};
+use translator::tx::{Args, Flow, Tx};
+use variables::{Body, CallResult, Obj, ObjId, Var};
+
+pub(crate) const RULES: RuleList = &[("weakref", &[("ref", make as Rule)])];
+
+/// `weakref.ref(object)`, without a callback.
+fn make(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
+    let given = tx.by_name(name, args, &["", ""], 1, 2)?;
+    let [Some(referent), callback] = &given[..] else {
+        return Ok(None);
+    };
+    if let Some(callback) = callback
+        && !tx.realize(callback)?.is_none(tx.py)
+    {
+        return Ok(None);
+    }
+    let Var::Obj(referent) = tx.realize(referent)? else {
+        return Ok(None);
+    };
+    if !takes_weak_references(tx.obj(referent).class.bind(tx.py)) {
+        return Ok(None);
+    }
+    // There is one without a callback for each object.
+    let to_it = |id: &ObjId| match &tx.obj(*id).body {
+        Body::Result(made) => {
+            made.function.is(&tx.known.weakref) && is_object(&made.pos[0], referent)
+        }
+        _ => false,
+    };
+    if let Some(made) = (0..tx.st.effects.len() as u32).map(ObjId).find(to_it) {
+        return value(Var::Obj(made));
+    }
+    let class = tx.known.weakref.clone();
+    let made = CallResult {
+        function: class.clone(),
+        pos: vec![Var::Obj(referent)],
+        kw: Vec::new(),
+    };
+    value(Var::Obj(tx.new_object(class, Body::Result(Rc::new(made)))))
+}
+
+/// `ref()` of one that the function has made.
+///
+/// # Errors
+/// A break where the object may have gone.
+pub(crate) fn new_referent(tx: &mut Tx<'_>, made: &CallResult, args: Args) -> R<Flow> {
+    tx.positional("__call__", args, 0, 0)?;
+    match &made.pos[0] {
+        Var::Obj(id) if is_held(tx, *id) => Ok(Flow::Value(Var::Obj(*id))),
+        _ => Err(Stop::brk(
+            "Weak reference to an object that may have gone",
+            "Whether anything else holds the object is known in eager mode only.",
+            "Keep the object in a variable while the reference is used.",
+        )),
+    }
+}
+
+fn is_object(v: &Var, id: ObjId) -> bool {
+    matches!(v, Var::Obj(other) if *other == id)
+}
+
+/// Whether an object is sure to live: a variable holds it or what holds it, or what leads to it from outside is as it
+/// was.
+fn is_held(tx: &Tx<'_>, id: ObjId) -> bool {
+    let own = tx.origin_of(&Var::Obj(id)).map(|o| o.0);
+    let root = own.map(|source| tx.facts.sources.root(source));
+    let effects = &tx.st.effects;
+    let untouched = effects.dirty.is_empty() && effects.global_writes.is_empty();
+    if untouched
+        && let Some(root) = root
+        && !matches!(tx.facts.sources.get(root), Source::Local { .. })
+    {
+        return true;
+    }
+    let mut todo: Vec<Var> = Vec::new();
+    let mut frame = Some(&tx.st.frame);
+    while let Some(f) = frame {
+        todo.extend(f.locals.iter().flatten().chain(&f.stack).cloned());
+        frame = f.parent.as_deref();
+    }
+    let mut seen = FxHashSet::default();
+    while let Some(v) = todo.pop() {
+        let origin = tx.origin_of(&v).map(|o| o.0);
+        if is_object(&v, id) || origin.is_some() && (origin == own || untouched && origin == root) {
+            return true;
+        }
+        match v {
+            Var::Obj(id) if seen.insert(id) => {
+                let state = tx.obj(id);
+                todo.extend(state.attrs.values().flatten().cloned());
+                todo.extend(state.dict.map(Var::Obj));
+                match &state.body {
+                    Body::List(items) | Body::Deque(items, _) => todo.extend(items.iter().cloned()),
+                    Body::Dict(items) => todo.extend(items.iter().map(|(_, v)| v.clone())),
+                    Body::Cell(Some(content)) => todo.push(content.clone()),
+                    _ => {}
+                }
+            }
+            Var::Tuple(t) => todo.extend(t.items.iter().cloned()),
+            Var::Method(m) => todo.push(m.receiver.clone()),
+            _ => {}
+        }
+    }
+    false
+}
 
 /// `ref()`: what a weak reference from outside refers to. A reference never comes to refer to
-/// another object, so that its identity and the life of its referent are all that is guarded.
+/// another object, so that its identity and the life of its referent are all that is guarded of one that stays.
 pub(crate) fn referent(tx: &mut Tx<'_>, obj: &Obj, source: SourceId) -> R<Flow> {
+    let referent = obj.bind(tx.py).call0()?;
+    let root = tx.facts.sources.root(source);
+    // One that the caller has made may be another at each call.
+    if matches!(tx.facts.sources.get(root), Source::Local { .. }) {
+        if referent.is_none() {
+            let call = tx.known.weakref.getattr(tx.py, "__call__")?;
+            tx.guard_call(&call, Some(source), &[], &referent)?;
+            return Ok(Flow::Value(tx.none()));
+        }
+        let source = tx.source(Source::Under { base: source });
+        return Ok(Flow::Value(tx.lazy(referent.unbind(), source)));
+    }
     let held = tx.pin(obj, false);
     tx.guard(source, GuardKind::IdMatch { obj: held });
-    let referent = obj.bind(tx.py).call0()?;
     if referent.is_none() {
         return Ok(Flow::Value(tx.none()));
     }

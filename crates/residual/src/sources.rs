@@ -334,6 +334,16 @@ impl<'py> Emitter<'_, 'py> {
                 self.load_source(base)?;
                 self.asm.load_attr("cell_contents");
             }
+            Source::Under { base }
+                if self
+                    .class_of(base)
+                    .is_some_and(|c| c.is(&self.tx.known().weakref)) =>
+            {
+                let call = self.tx.known().weakref.getattr(py, "__call__")?;
+                self.asm.callee(&call);
+                self.load_source(base)?;
+                self.asm.call(1);
+            }
             Source::Under { base } => {
                 let referents = py.import("gc")?.getattr("get_referents")?.unbind();
                 self.asm.callee(&referents);

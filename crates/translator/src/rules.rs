@@ -17,7 +17,7 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::PyType;
 use rustc_hash::{FxHashMap, FxHashSet};
 use variables::library::Own;
-use variables::{IterBody, Obj, ObjId, TensorVar, TupleVar, Var};
+use variables::{CallResult, IterBody, Obj, ObjId, TensorVar, TupleVar, Var};
 
 use crate::call::Callee;
 use crate::state::OnReturn;
@@ -91,6 +91,8 @@ pub struct Builtins {
     pub regex_method: fn(&mut Tx<'_>, &Obj, &str, Args) -> Given,
     /// the next item of an iterator of `itertools`, by its state
     pub itertools_next: fn(&mut Tx<'_>, ObjId, IterBody) -> R<Option<Var>>,
+    /// a call of a weak reference that was made in the compiled function
+    pub new_referent: fn(&mut Tx<'_>, &CallResult, Args) -> R<Flow>,
     /// a replacement field of an f-string: a value, its conversion, its format
     pub format_value: fn(&mut Tx<'_>, &Var, Option<Conversion>, Option<&Var>) -> R<Var>,
     /// a template string, or an interpolation in one, from its parts
@@ -184,6 +186,8 @@ pub struct Torch {
         for<'py> fn(&mut Tx<'py>, &Bound<'py, PyAny>, Option<SourceId>, &Args) -> Given,
     /// `apply` of a class derived from `torch.autograd.Function`
     pub apply_function: fn(&mut Tx<'_>, Obj, Args) -> R<Flow>,
+    /// a call of what `torch.compile` gave in the compiled function
+    pub call_compiled: fn(&mut Tx<'_>, &CallResult, Args) -> R<Flow>,
     /// a call of a class of tensors
     pub construct_tensor: for<'py> fn(&mut Tx<'py>, &Bound<'py, PyType>, Args) -> R<Flow>,
     /// whether torch treats the tensors of a class as its own, as the interpreter does; guarded then
