@@ -1,0 +1,35 @@
+"""Deep copies of one module after the other are one compilation; what two parts share makes another."""
+
+import copy
+
+import torch
+
+GRAPHS = 3
+SNAPSHOT = False
+REFERENCE_WRONG = "copies a shared parameter twice"
+
+
+class Pair:
+    def __init__(self, first, second):
+        self.first, self.second = first, second
+
+
+def model(shares):
+    made = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.ReLU(), torch.nn.Linear(2, 2))
+    if shares:
+        made[2].weight = made[0].weight
+    return made
+
+
+def fn(x, model, pair):
+    made = copy.deepcopy(model)
+    other = copy.deepcopy(pair)
+    other.first.append(1)
+    return made(x), made[0].weight is made[2].weight, len(other.second), len(vars(other))
+
+
+def calls():
+    x = torch.ones(2)
+    one = [3]
+    apart = [(x, model(False), Pair([3], [3])) for _ in range(3)]
+    return [*apart, (x, model(True), Pair([3], [3])), (x, model(False), Pair(one, one)), apart[0]]
