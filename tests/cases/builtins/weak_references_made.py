@@ -36,7 +36,7 @@ owner = Thing(Thing(5))
 def tree(x):
     first = Node()
     last = first.grow().grow()
-    return x * len(first.children), last.top() is first, weakref.ref(last)() is last
+    return x * (len(first.children) + 1), last.top() is first, weakref.ref(last)() is last
 
 
 def kept_behind_a_break(x):
