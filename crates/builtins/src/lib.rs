@@ -121,6 +121,7 @@ pub const ASKED: Builtins = Builtins {
     regex_method: patterns::regex_method,
     itertools_next: itertools_next::advance,
     new_referent: weakref::new_referent,
+    warn_later: outside::warn_later,
     format_value: format::format_value,
     template: templates::make,
     convert_or_wait: format::convert_or_wait,

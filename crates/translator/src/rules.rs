@@ -93,6 +93,8 @@ pub struct Builtins {
     pub itertools_next: fn(&mut Tx<'_>, ObjId, IterBody) -> R<Option<Var>>,
     /// a call of a weak reference that was made in the compiled function
     pub new_referent: fn(&mut Tx<'_>, &CallResult, Args) -> R<Flow>,
+    /// has a function called behind the graph that may warn, and does nothing else
+    pub warn_later: fn(&mut Tx<'_>, Var) -> R<()>,
     /// a replacement field of an f-string: a value, its conversion, its format
     pub format_value: fn(&mut Tx<'_>, &Var, Option<Conversion>, Option<&Var>) -> R<Var>,
     /// a template string, or an interpolation in one, from its parts
