@@ -160,12 +160,12 @@ fn checkpointed(
     reentrant: bool,
 ) -> R<Var> {
     let py = tx.py;
-    let mut traced = crate::bodies::trace_body_with_numbers(tx, WHAT, function, &args, &given)?;
+    let mut traced = crate::bodies::trace_body_with_numbers(tx, WHAT, function, &args, given)?;
     let mut read = Vec::new();
     if reentrant {
         // What runs now runs without gradients, and with them in the backward pass.
         tx.st.grad_enabled = false;
-        let now = crate::bodies::trace_body(tx, WHAT, function, &args, &given);
+        let now = crate::bodies::trace_body(tx, WHAT, function, &args, given);
         tx.st.grad_enabled = true;
         let mut now = now?;
         // Inputs that only the function reads are other nodes each time, until the graph has them.

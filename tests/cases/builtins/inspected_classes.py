@@ -1,4 +1,4 @@
-"""What `inspect` reads of classes and functions besides their signatures: documentation, bases, names of arguments."""
+"""What `inspect` reads of classes and functions: documentation, bases, names of arguments."""
 
 import inspect
 

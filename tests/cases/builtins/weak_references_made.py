@@ -1,4 +1,4 @@
-"""Weak references that the function makes: to what variables hold, to what a caller holds, to what has gone."""
+"""Weak references that the function makes, to what variables or a caller hold or held."""
 
 import weakref
 

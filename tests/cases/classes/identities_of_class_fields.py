@@ -1,4 +1,4 @@
-"""Each look-up of a class's `__dict__` makes a proxy; its `__mro__` and `__bases__` are one tuple each."""
+"""A look-up of a class's `__dict__` makes a proxy; its `__mro__` and `__bases__` are one tuple."""
 
 import torch
 

@@ -1,4 +1,4 @@
-"""Deep copies of one module after the other are one compilation; what two parts share makes another."""
+"""Deep copies of modules that are alike are one compilation, apart from what parts share."""
 
 import copy
 
