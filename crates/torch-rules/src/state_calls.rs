@@ -574,6 +574,16 @@ fn is_pure_stdlib(f: &Bound<'_, PyAny>, named: &Named) -> bool {
                     .iter()
                     .any(|c| qualname().starts_with(c))
         }
+        // Paths as texts: what asks the file system is a method of `Path`.
+        "pathlib" | "pathlib._local" => {
+            let qualname = qualname();
+            let pure = ["PurePath.", "PurePosixPath.", "_PathParents."];
+            pure.iter().any(|class| qualname.starts_with(class))
+                || matches!(
+                    &*qualname,
+                    "Path.__new__" | "Path.__init__" | "_is_case_sensitive"
+                )
+        }
         _ => false,
     }
 }
