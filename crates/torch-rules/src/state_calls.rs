@@ -575,9 +575,16 @@ fn is_pure_stdlib(f: &Bound<'_, PyAny>, named: &Named) -> bool {
                     .any(|c| qualname().starts_with(c))
         }
         // Paths as texts: what asks the file system is a method of `Path`.
-        "pathlib" | "pathlib._local" => {
+        "pathlib" | "pathlib._local" | "pathlib._abc" => {
             let qualname = qualname();
-            let pure = ["PurePath.", "PurePosixPath.", "_PathParents."];
+            let pure = [
+                "PurePath.",
+                "PurePathBase.",
+                "PurePosixPath.",
+                "_PathParents.",
+                "_Flavour.",
+                "_PosixFlavour.",
+            ];
             pure.iter().any(|class| qualname.starts_with(class))
                 || matches!(
                     &*qualname,
