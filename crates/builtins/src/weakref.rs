@@ -33,6 +33,7 @@ fn make(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     if !takes_weak_references(tx.obj(referent).class.bind(tx.py)) {
         return Ok(None);
     }
+    tx.tell_apart(referent);
     // There is one without a callback for each object.
     let to_it = |id: &ObjId| match &tx.obj(*id).body {
         Body::Result(made) => {

@@ -256,7 +256,7 @@ impl Tx<'_> {
 
     /// An object from outside was told from others by its address, in code that is called with one module after
     /// the other: it is held to be none of the others, whatever it is.
-    fn tell_apart(&mut self, id: ObjId) {
+    pub fn tell_apart(&mut self, id: ObjId) {
         if matches!(self.obj(id).origin, variables::Origin::Source { .. }) {
             self.st.told_apart.insert(id);
         }

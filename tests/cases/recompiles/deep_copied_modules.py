@@ -25,7 +25,11 @@ def fn(x, model, pair):
     made = copy.deepcopy(model)
     other = copy.deepcopy(pair)
     other.first.append(1)
-    return made(x), made[0].weight is made[2].weight, len(other.second), len(vars(other))
+    lists = copy.deepcopy([pair.first, pair.second])
+    shared = [made[0].weight is made[2].weight, len(other.second), lists[0] is lists[1]]
+    outer = ([1], 2)
+    tuples = copy.deepcopy([outer, {"again": outer}])
+    return made(x), shared, len(vars(other)), tuples[0] is tuples[1]["again"]
 
 
 def calls():
