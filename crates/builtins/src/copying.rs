@@ -1,7 +1,6 @@
 //! `copy.copy` and `copy.deepcopy` of builtin containers; other objects go through Python's own code.
 
 use pyo3::prelude::*;
-use rustc_hash::FxHashMap;
 use translator::raw::derives_from;
 use translator::rules::{Given, Rule, RuleList, value};
 use translator::stop::{R, Stop};
@@ -82,7 +81,7 @@ fn deepcopy(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     if !only_containers(tx, v, 0)? {
         return Ok(None);
     }
-    let mut memo = FxHashMap::default();
+    let mut memo = OrderedMap::default();
     value(deep(tx, v, &mut memo)?)
 }
 
@@ -117,7 +116,7 @@ fn only_containers(tx: &mut Tx<'_>, v: &Var, depth: u32) -> R<bool> {
 }
 
 /// A deep copy; `memo` has those that were made, by what they are copies of.
-fn deep(tx: &mut Tx<'_>, v: &Var, memo: &mut FxHashMap<Key, Var>) -> R<Var> {
+fn deep(tx: &mut Tx<'_>, v: &Var, memo: &mut OrderedMap) -> R<Var> {
     let v = tx.realize(v)?;
     let key = Key::address(&v);
     if let Some(made) = key.as_ref().and_then(|key| memo.get(key)) {
@@ -137,7 +136,9 @@ fn deep(tx: &mut Tx<'_>, v: &Var, memo: &mut FxHashMap<Key, Var>) -> R<Var> {
                 return Ok(v);
             }
             let made = Var::tuple(items);
-            memo.extend(key.map(|key| (key, made.clone())));
+            if let Some(key) = key {
+                memo.insert(key, v.clone(), made.clone());
+            }
             Ok(made)
         }
         Var::Obj(id) => {
@@ -146,7 +147,9 @@ fn deep(tx: &mut Tx<'_>, v: &Var, memo: &mut FxHashMap<Key, Var>) -> R<Var> {
             let Some(made) = copied(tx, id)? else {
                 return Err(Stop::Internal("deepcopy".into()));
             };
-            memo.extend(key.map(|key| (key, made.clone())));
+            if let Some(key) = key {
+                memo.insert(key, v.clone(), made.clone());
+            }
             let Var::Obj(new) = made else {
                 return Err(Stop::Internal("deepcopy".into()));
             };

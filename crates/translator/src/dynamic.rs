@@ -55,6 +55,8 @@ pub struct DynamicInts {
     pub specialize_int: bool,
     /// floats are
     pub specialize_float: bool,
+    /// sizes of parameters are
+    pub fixes_parameters: bool,
     /// NumPy's numbers are, but for operands of arrays
     pub specialize_numpy: bool,
     /// sizes that the program marks as unbacked are like those that it marks as dynamic
