@@ -432,7 +432,8 @@ fn is_skipped<'py>(tx: &Tx<'py>, f: &Bound<'py, PyAny>, named: &Named) -> R<bool
         || module == "torch.cuda.amp.autocast_mode"
         // The program's own use of it may end behind a break.
         || module == names::FORWARD_AD
-        || tx.st.levels.whole > 0
+        // Where there is one graph, what it refuses ends in it.
+        || (tx.st.levels.whole > 0 || tx.ints.is_whole)
             && module == "torch.autograd.graph"
             && name == "disable_saved_tensors_hooks"
         || matches!(module, "torch.autograd.profiler" | "torch.autograd.function")
