@@ -31,6 +31,7 @@ class Node:
 outside = Thing(3)
 known = weakref.ref(outside)
 owner = Thing(Thing(5))
+owner.count = 0
 
 
 def tree(x):
@@ -64,6 +65,21 @@ def replaced_outside():
     return before, ref() is None
 
 
+def taken_from(x):
+    holder, things = Thing(Thing(x)), {Thing(1), 2}
+    ref = weakref.ref(holder.value)
+    inside = weakref.ref(max(things, key=lambda t: isinstance(t, Thing)))
+    before = ref() is holder.value, inside() in things
+    holder.value = None
+    things.clear()
+    return before, ref() is None, inside() is None
+
+
+def counted(x):
+    owner.count = 1
+    return x + known().value
+
+
 def same():
     ref = weakref.ref(outside)
     return ref is weakref.ref(outside), ref is known, ref == known, type(ref) is weakref.ref
@@ -78,7 +94,8 @@ def handed_out():
 def fn(x):
     thing, own, ref = handed_out()
     ends = thing.own() is thing, own, ref() is outside
-    return tree(x), kept_behind_a_break(x), gone_before(x), replaced_outside(), same(), ends
+    gone = gone_before(x), taken_from(x), replaced_outside()
+    return tree(x), counted(x), kept_behind_a_break(x), gone, same(), ends
 
 
 def inputs():
