@@ -154,8 +154,8 @@ OPTIONS: dict[str, dict[str, Option]] = {
         ),
         "raise_on_unsafe_aot_autograd": _backend("AOTAutograd reads it"),
         "error_on_nested_jit_trace": _DEAD,
-        "error_on_nested_fx_trace": Option(
-            "trace the function with torch.fx before it is compiled"
+        "error_on_nested_fx_trace": _always(
+            False, "torch.fx traces through a compiled function that a module calls"
         ),
         "force_compile_during_fx_trace": Option(
             "trace the function with torch.fx before it is compiled",

@@ -48,3 +48,22 @@ def test_hooks_are_called_for_the_program_only():
                 layer(torch.ones(3, 4, requires_grad=True))
             counts.append(len(seen))
         assert counts[0] == counts[1]
+
+
+def test_hooks_are_refused_in_one_graph():
+    message = torch._C._autograd._saved_tensors_hooks_get_disabled_error_message
+
+    def fn(x):
+        with torch.autograd.graph.disable_saved_tensors_hooks("none here"):
+            return x.sin() * 2
+
+    for backend in ("eager", "aot_eager"):
+        call = harness.compile(fn, backend=backend, fullgraph=True)
+        grads = []
+        for f in (fn, call, call):
+            x = torch.ones(2, requires_grad=True)
+            f(x).sum().backward()
+            grads.append(x.grad)
+            assert message() is None
+        assert torch.equal(grads[0], grads[1])
+        assert torch.equal(grads[0], grads[2])

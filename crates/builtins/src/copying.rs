@@ -1,12 +1,11 @@
 //! `copy.copy` and `copy.deepcopy` of builtin containers; other objects go through Python's own code.
 
 use pyo3::prelude::*;
-use rustc_hash::FxHashMap;
 use translator::raw::derives_from;
 use translator::rules::{Given, Rule, RuleList, value};
 use translator::stop::{R, Stop};
 use translator::tx::{Args, Tx};
-use variables::{Body, ObjId, OrderedMap, Origin, TupleVar, Var};
+use variables::{Body, Key, ObjId, OrderedMap, Origin, Var};
 
 pub(crate) const RULES: RuleList = &[("copy", &[("copy", copy as Rule), ("deepcopy", deepcopy)])];
 
@@ -82,7 +81,7 @@ fn deepcopy(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     if !only_containers(tx, v, 0)? {
         return Ok(None);
     }
-    let mut memo = FxHashMap::default();
+    let mut memo = OrderedMap::default();
     value(deep(tx, v, &mut memo)?)
 }
 
@@ -116,8 +115,13 @@ fn only_containers(tx: &mut Tx<'_>, v: &Var, depth: u32) -> R<bool> {
     Ok(true)
 }
 
-fn deep(tx: &mut Tx<'_>, v: &Var, memo: &mut FxHashMap<ObjId, Var>) -> R<Var> {
+/// A deep copy; `memo` has those that were made, by what they are copies of.
+fn deep(tx: &mut Tx<'_>, v: &Var, memo: &mut OrderedMap) -> R<Var> {
     let v = tx.realize(v)?;
+    let key = Key::address(&v);
+    if let Some(made) = key.as_ref().and_then(|key| memo.get(key)) {
+        return Ok(made.clone());
+    }
     match &v {
         Var::Tuple(t) if t.class.is_none() => {
             let mut items = Vec::with_capacity(t.items.len());
@@ -128,25 +132,24 @@ fn deep(tx: &mut Tx<'_>, v: &Var, memo: &mut FxHashMap<ObjId, Var>) -> R<Var> {
                 items.push(c);
             }
             // A tuple whose items are their own copies is its own copy.
-            Ok(if changed {
-                Var::Tuple(std::rc::Rc::new(TupleVar {
-                    items,
-                    class: None,
-                    origin: None,
-                }))
-            } else {
-                v
-            })
+            if !changed {
+                return Ok(v);
+            }
+            let made = Var::tuple(items);
+            if let Some(key) = key {
+                memo.insert(key, v.clone(), made.clone());
+            }
+            Ok(made)
         }
         Var::Obj(id) => {
             let id = *id;
-            if let Some(c) = memo.get(&id) {
-                return Ok(c.clone());
-            }
+            tx.tell_apart(id);
             let Some(made) = copied(tx, id)? else {
                 return Err(Stop::Internal("deepcopy".into()));
             };
-            memo.insert(id, made.clone());
+            if let Some(key) = key {
+                memo.insert(key, v.clone(), made.clone());
+            }
             let Var::Obj(new) = made else {
                 return Err(Stop::Internal("deepcopy".into()));
             };

@@ -1,10 +1,12 @@
-//! Look-ups of enum members by their values.
+//! Look-ups of enum members by their values; enums that a call makes of names and plain values.
 
 use pyo3::prelude::*;
-use pyo3::types::{PyTuple, PyType};
+use pyo3::types::{PyDict, PyTuple, PyType};
 use translator::stop::{R, Stop};
 use translator::tx::{Args, Flow, Tx};
 use variables::{Obj, Var};
+
+use crate::made_classes;
 
 /// `E(value)`, where `args` has the class in front: the member that the class's table has for a
 /// value. Who the table does not know is made or refused by `_missing_`.
@@ -14,12 +16,14 @@ pub(crate) fn enum_member<'py>(
     args: &Args,
 ) -> R<Flow> {
     let unsupported = |what: &str| Err(Stop::unsupported(what));
+    if let Some(made) = made_enum(tx, class, args)? {
+        return Ok(Flow::Value(made));
+    }
     let (Some((pos, None)), [_, value]) = (tx.constants(args)?, &args.pos[..]) else {
         return unsupported("an enum look-up with a tracked value");
     };
     let py = tx.py;
-    let members = class.getattr("_member_map_")?;
-    if members.is_empty().unwrap_or(true) {
+    if has_no_members(class)? {
         return unsupported("an enum made in the compiled function");
     }
     let value = tx.realize(value)?;
@@ -67,4 +71,35 @@ pub(crate) fn enum_member<'py>(
         }
         Err(stop) => Err(stop),
     }
+}
+
+fn has_no_members(class: &Bound<'_, PyType>) -> PyResult<bool> {
+    let members = class.getattr("_member_map_")?;
+    Ok(members.is_empty().unwrap_or(true))
+}
+
+/// `Enum("Name", "first second")` of a class of the library's: an enum. `None` where the call looks a member up, or is
+/// given more than plain values.
+fn made_enum<'py>(tx: &mut Tx<'py>, class: &Bound<'py, PyType>, args: &Args) -> R<Option<Var>> {
+    let is_library = class.getattr("__module__")?.eq("enum")?;
+    if !is_library || !has_no_members(class)? {
+        return Ok(None);
+    }
+    let given = Args {
+        pos: args.pos.iter().skip(1).cloned().collect(),
+        kw: args.kw.clone(),
+    };
+    let Some((pos, kw)) = tx.real_args(&given)? else {
+        return Ok(None);
+    };
+    let kw = kw.unwrap_or_else(|| PyDict::new(tx.py));
+    // It would be that of the frame that calls.
+    if !kw.contains("module")? {
+        match made_classes::module_of(tx)? {
+            Some(module) => kw.set_item("module", module)?,
+            None => return Ok(None),
+        }
+    }
+    let pos = PyTuple::new(tx.py, pos)?;
+    made_classes::make(tx, class.as_any(), &pos, &kw).map(Some)
 }

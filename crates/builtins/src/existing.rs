@@ -1,16 +1,20 @@
 //! Methods that C gives to objects that exist: classes, functions, descriptors, members of enums that
-//! derive from a builtin class. Does not live here: methods of objects that the translator follows.
+//! derive from a builtin class, context variables. Does not live here: methods of containers.
 
 use std::rc::Rc;
 
+use guards::{GuardKind, SourceId};
 use pyo3::prelude::*;
 use pyo3::types::{PyTuple, PyType};
 use translator::attr::named_tuple_field;
 use translator::methods::is_regex_method;
 use translator::raw::{derives_from, type_lookup};
+use translator::rules::Given;
 use translator::stop::R;
 use translator::tx::{Args, Flow, Tx};
-use variables::{MethodVar, Obj, Var};
+use variables::{MethodVar, Obj, ObjId, Origin, Var};
+
+use crate::{random, weakref};
 
 /// A method that C gives to an existing object: class, function, descriptor, mapping proxy.
 pub(crate) fn method(
@@ -170,4 +174,45 @@ fn builtin_method<'py>(b: &Bound<'py, PyAny>, name: &str) -> PyResult<Option<Bou
         }
     }
     Ok(None)
+}
+
+/// A method that C gives to an object from outside whose contents are not followed.
+pub(crate) fn tracked_method(tx: &mut Tx<'_>, id: ObjId, name: &str, args: &Args) -> Given {
+    if let Some(flow) = random::draw_method(tx, id, name, args)? {
+        return Ok(Some(flow));
+    }
+    let Origin::Source { obj, source } = tx.obj(id).origin.clone() else {
+        return Ok(None);
+    };
+    let class = tx.obj(id).class.clone();
+    if name == "get" && class.is(&tx.known.context_variable) {
+        return context_variable(tx, &obj, source, args);
+    }
+    if name == "__call__" && class.is(&tx.known.weakref) {
+        tx.positional("__call__", args.clone(), 0, 0)?;
+        return weakref::referent(tx, &obj, source).map(Some);
+    }
+    Ok(None)
+}
+
+/// `variable.get(...)` of a `ContextVar` from outside; setting one breaks the graph, so that it holds what it held
+/// when guards were checked.
+fn context_variable(tx: &mut Tx<'_>, obj: &Obj, source: SourceId, args: &Args) -> Given {
+    let Some((given, None)) = tx.real_args(args)? else {
+        return Ok(None);
+    };
+    let get = obj.bind(tx.py).getattr("get")?;
+    let Ok(value) = get.call1(PyTuple::new(tx.py, &given)?) else {
+        return Ok(None);
+    };
+    let held = tx.pin(obj, true);
+    tx.guard(source, GuardKind::IdMatch { obj: held });
+    let given: Vec<_> = given.into_iter().map(Bound::unbind).collect();
+    tx.guard_call(&get.unbind(), None, &given, &value)?;
+    if value.get_type().is(tx.known.object.bind(tx.py)) {
+        let value = value.unbind();
+        let source = tx.pinned_source(&value, false, "sentinel");
+        return tx.build(&value, source).map(|v| Some(Flow::Value(v)));
+    }
+    tx.from_const(value).map(|v| Some(Flow::Value(v)))
 }

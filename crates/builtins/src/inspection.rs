@@ -12,7 +12,13 @@ use translator::tx::{Args, Tx};
 use variables::{Obj, Var};
 
 pub(crate) const RULES: RuleList = &[
-    ("inspect", &[("signature", signature as Rule)]),
+    (
+        "inspect",
+        &[
+            ("signature", signature as Rule),
+            ("_signature_from_callable", signature),
+        ],
+    ),
     ("contextlib", &[("_lookup_special", lookup_special)]),
 ];
 
@@ -75,14 +81,17 @@ fn lookup_special(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     tx.getattr(&obj, &method).map(Some)
 }
 
-fn signature(tx: &mut Tx<'_>, _: &'static str, mut args: Args) -> Given {
+/// The signature of a function or class, by `inspect.signature` or by what that is made of.
+fn signature(tx: &mut Tx<'_>, name: &'static str, mut args: Args) -> Given {
     if args.pos.len() != 1 {
         return Ok(None);
     }
     let options = PyDict::new(tx.py);
-    for (name, v) in std::mem::take(&mut args.kw) {
+    for (option, v) in std::mem::take(&mut args.kw) {
         match tx.realize(&v)? {
-            Var::Const(o) => options.set_item(&*name, o)?,
+            Var::Const(o) => options.set_item(&*option, o)?,
+            // The class of signatures.
+            Var::Py(p) if &*option == "sigcls" => options.set_item(&*option, &p.obj)?,
             _ => return Ok(None),
         }
     }
@@ -116,7 +125,7 @@ fn signature(tx: &mut Tx<'_>, _: &'static str, mut args: Args) -> Given {
         b.unbind()
     };
     let inspect = tx.py.import("inspect")?;
-    value(tx.fold(move |_| inspect.call_method("signature", (target,), Some(&options)))?)
+    value(tx.fold(move |_| inspect.call_method(name, (target,), Some(&options)))?)
 }
 
 /// Whether a callable is a Python function, and so is whatever it wraps.

@@ -93,6 +93,7 @@ pub const LISTED: &[RuleList] = &[
     outside::RULES,
     random::RULES,
     regex::RULES,
+    weakref::RULES,
     warning_filters::RULES,
 ];
 
@@ -119,14 +120,15 @@ pub const ASKED: Builtins = Builtins {
     reduce_method: pickling::reduce_method,
     regex_method: patterns::regex_method,
     itertools_next: itertools_next::advance,
-    weakref_call: weakref::weakref_call,
+    new_referent: weakref::new_referent,
+    warn_later: outside::warn_later,
     format_value: format::format_value,
     template: templates::make,
     convert_or_wait: format::convert_or_wait,
     repr_text: format::text,
     percent_format: percent::percent_format,
     enum_member: enums::enum_member,
-    draw_method: random::draw_method,
+    tracked_method: existing::tracked_method,
     single_dispatch: functools::single_dispatch,
 };
 

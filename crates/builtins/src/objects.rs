@@ -93,10 +93,7 @@ fn callable(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
 fn id(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     let v = tx.one(name, args)?;
     let v = tx.realize(&v)?;
-    let copies = {
-        let module = tx.st.frame.globals.dict.bind(tx.py).get_item("__name__");
-        module.is_ok_and(|m| m.eq("copy").unwrap_or(false))
-    };
+    let copies = is_under_copy(tx);
     let existing = match &v {
         Var::Py(p) => Some((p.obj.clone(), p.source)),
         Var::Tensor(t) => t.input.as_ref().map(|i| (i.obj.clone(), Some(i.source))),
@@ -125,6 +122,20 @@ fn id(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     }
     tx.facts.is_of_process("an address");
     value(tx.int(obj.as_ptr() as i64))
+}
+
+/// Whether the module `copy` is at work, which tells objects apart by their addresses, and so do the methods that it
+/// calls.
+fn is_under_copy(tx: &Tx<'_>) -> bool {
+    let mut frame = Some(&tx.st.frame);
+    while let Some(f) = frame {
+        let module = f.globals.dict.bind(tx.py).get_item("__name__");
+        if module.is_ok_and(|m| m.eq("copy").unwrap_or(false)) {
+            return true;
+        }
+        frame = f.parent.as_deref();
+    }
+    false
 }
 
 fn no_address(tx: &Tx<'_>, v: &Var) -> Stop {

@@ -5,7 +5,7 @@
 use pyo3::prelude::*;
 use translator::raw::derives_from;
 use translator::rules::{Given, Rule, RuleList, value};
-use translator::stop::Stop;
+use translator::stop::{R, Stop};
 use translator::tx::{Args, Tx};
 use translator::values::Changing;
 use variables::Var;
@@ -112,8 +112,26 @@ fn log(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     tx.defer(Var::py(function.unbind()), args, true).map(Some)
 }
 
-/// A warning waits unless it may turn into an exception that the compiled function handles.
 fn warn(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
+    check_warnings(tx)?;
+    let function = tx.py.import("warnings")?.getattr(name)?.unbind();
+    tx.defer(Var::py(function), args, true).map(Some)
+}
+
+/// Has a function called behind the graph that may warn, and does nothing else.
+///
+/// # Errors
+/// As [`check_warnings`]; those of [`Tx::defer`].
+pub(crate) fn warn_later(tx: &mut Tx<'_>, function: Var) -> R<()> {
+    check_warnings(tx)?;
+    tx.defer(function, Args::default(), false).map(drop)
+}
+
+/// Whether warnings can wait for the graph.
+///
+/// # Errors
+/// A break where one may turn into an exception that the compiled function handles.
+fn check_warnings(tx: &mut Tx<'_>) -> R<()> {
     let filters = tx.py.import("warnings")?.getattr("filters")?;
     let mut raises = false;
     for filter in filters.try_iter()? {
@@ -126,9 +144,7 @@ fn warn(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
             "Warn outside of `try` blocks, or outside of the compiled function.",
         ));
     }
-    receivers::of_warnings(tx)?;
-    let function = tx.py.import("warnings")?.getattr(name)?.unbind();
-    tx.defer(Var::py(function), args, true).map(Some)
+    receivers::of_warnings(tx)
 }
 
 fn talk(_: &mut Tx<'_>, name: &'static str, _: Args) -> Given {

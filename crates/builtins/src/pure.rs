@@ -23,7 +23,6 @@ pure! {
     cmath: "cmath" ["*"];
     struct_: "struct" ["calcsize", "pack", "unpack", "unpack_from"];
     posix: "posix" ["fspath"];
-    // Not `intern`: it makes the very object that it is given the interned one.
     sys: "sys" ["getrecursionlimit", "getdefaultencoding"];
     bisect: "_bisect" ["bisect_left", "bisect_right"];
     zlib: "zlib" ["crc32", "adler32"];
@@ -34,7 +33,7 @@ pure! {
     ];
     posixpath: "posixpath" [
         "join", "basename", "dirname", "split", "splitext", "isabs", "normpath", "normcase",
-        "commonpath",
+        "commonpath", "splitroot", "splitdrive",
     ];
     re: "re" ["compile", "match", "fullmatch", "search", "sub", "subn", "split", "findall", "escape"];
     json: "json" ["dumps", "loads"];
@@ -62,8 +61,18 @@ fn field_name_split(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     crate::value(Var::tuple(vec![first.clone(), rest]))
 }
 
+/// `sys.intern`, which makes the very object that it is given the interned one: only a library, which wants to save
+/// memory, does not look which one it has then.
+fn intern(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
+    match variables::library::is_library_file(&tx.st.frame.code.filename) {
+        true => call(tx, "sys", name, args),
+        false => Ok(None),
+    }
+}
+
 /// Lists every function.
 pub(crate) fn add_all(py: Python<'_>, add: &mut List<'_>) {
+    add("sys", "intern", intern);
     add("_string", "formatter_field_name_split", field_name_split);
     for (module, names, rule) in FUNCTIONS {
         if **names != ["*"] {
@@ -140,6 +149,13 @@ pub(crate) fn call(tx: &mut Tx<'_>, module: &str, name: &str, args: Args) -> Giv
             Var::Obj(_) if tx.is_iterator(&v)? => {
                 let items = tx.iterate(&v)?;
                 plain.push(tx.new_list(items));
+                changed = true;
+            }
+            Var::Obj(_) | Var::Py(_)
+                if matches!(module, "posix" | "posixpath")
+                    && tx.special(&v, "__fspath__")?.is_user() =>
+            {
+                plain.push(tx.special_sync(&v, "__fspath__", vec![])?);
                 changed = true;
             }
             // A float of any class is what it holds: its `__float__` is not asked.

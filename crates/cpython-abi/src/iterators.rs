@@ -104,8 +104,8 @@ unsafe fn int(obj: *mut PyObject) -> Option<i64> {
     }
 }
 
-/// What is under an iterator over a list or a tuple, a mapping proxy or a view of a dictionary; null where there is
-/// nothing.
+/// What is under an iterator over a list or a tuple, a mapping proxy or a view of a dictionary, or lives behind a weak
+/// reference; null where there is nothing.
 ///
 /// # Safety
 /// `obj` must be live.
@@ -114,6 +114,9 @@ pub unsafe fn under(obj: *mut PyObject) -> *mut PyObject {
     unsafe {
         if objects::is_proxy(obj) || objects::DictView::of(ffi::Py_TYPE(obj)).is_some() {
             return objects::held(obj);
+        }
+        if ffi::PyWeakref_CheckRefExact(obj) != 0 {
+            return objects::weakref_target(obj).unwrap_or(std::ptr::null_mut());
         }
         let types = [
             &raw mut PyTupleIter_Type,

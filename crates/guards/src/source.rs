@@ -119,9 +119,10 @@ pub enum Source {
         /// The cell.
         base: SourceId,
     },
-    /// What a builtin iterator goes over (a list, a tuple), or a mapping proxy or a view of a dictionary shows.
+    /// What a builtin iterator goes over (a list, a tuple), a mapping proxy or a view of a dictionary shows, or a weak
+    /// reference refers to.
     Under {
-        /// The iterator or the proxy.
+        /// The iterator, the proxy or the reference.
         base: SourceId,
     },
     /// The exact type of a value.

@@ -19,7 +19,7 @@ use translator::raw::{derives_from, takes_weak_references};
 use translator::state::{Frame, OnReturn};
 use translator::step::ends::{has_finalizer, weak_references};
 use translator::stop::{R, Stop};
-use variables::{Body, Obj, Origin, Var};
+use variables::{Body, CallResult, Obj, ObjId, Origin, Var};
 
 use crate::OutputEnv;
 use crate::asm::Val;
@@ -240,6 +240,7 @@ impl Emitter<'_, '_> {
             Var::Obj(id) => {
                 let class = self.tx.obj(*id).class.clone();
                 self.leads_to(v, given)
+                    || self.new_weak_reference(*id).is_some()
                     || (finalized(&class) && !self.has_ended(v))
                     || (self.tx.has_generators() && self.holds_generator(v))
             }
@@ -282,6 +283,12 @@ impl Emitter<'_, '_> {
         for f in &frames[..frames.len() - 1] {
             values.extend(f.locals.iter().flatten().cloned());
         }
+        // What the function refers to weakly itself lives as long as the variables that hold it.
+        for id in (0..self.tx.state().effects.len() as u32).map(ObjId) {
+            if let Some(made) = self.new_weak_reference(id) {
+                values.extend(made.pos.iter().cloned());
+            }
+        }
         let mut given = FxHashSet::default();
         self.walk(values, |v, i| {
             if self.may_be_held_weakly(v) {
@@ -290,6 +297,14 @@ impl Emitter<'_, '_> {
             false
         });
         given
+    }
+
+    /// The call that makes an object which is a weak reference.
+    fn new_weak_reference(&self, id: ObjId) -> Option<&CallResult> {
+        match &self.tx.obj(id).body {
+            Body::Result(made) if made.function.is(&self.tx.known().weakref) => Some(made),
+            _ => None,
+        }
     }
 
     /// Whether somebody can refer to a new value without holding it.

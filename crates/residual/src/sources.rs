@@ -50,6 +50,28 @@ impl<'py> Emitter<'_, 'py> {
         Ok(())
     }
 
+    /// `-- value`: what is under an iterator or a proxy, or what a weak reference refers to.
+    fn load_under(&mut self, base: SourceId) -> R<()> {
+        let py = self.tx.py;
+        if self
+            .class_of(base)
+            .is_some_and(|class| class.is(&self.tx.known().weakref))
+        {
+            let call = self.tx.known().weakref.getattr(py, "__call__")?;
+            self.asm.callee(&call);
+            self.load_source(base)?;
+            self.asm.call(1);
+            return Ok(());
+        }
+        let referents = py.import("gc")?.getattr("get_referents")?.unbind();
+        self.asm.callee(&referents);
+        self.load_source(base)?;
+        self.asm.call(1);
+        self.load_int(0)?;
+        self.asm.op(Op::BinarySubscr);
+        Ok(())
+    }
+
     /// A weak reference to what the compiled code must not keep alive, if it can have one.
     fn weak_reference(&self, obj: &Obj) -> R<Option<Obj>> {
         if !self.is_weak(obj) {
@@ -334,14 +356,7 @@ impl<'py> Emitter<'_, 'py> {
                 self.load_source(base)?;
                 self.asm.load_attr("cell_contents");
             }
-            Source::Under { base } => {
-                let referents = py.import("gc")?.getattr("get_referents")?.unbind();
-                self.asm.callee(&referents);
-                self.load_source(base)?;
-                self.asm.call(1);
-                self.load_int(0)?;
-                self.asm.op(Op::BinarySubscr);
-            }
+            Source::Under { base } => self.load_under(base)?,
             Source::TypeOf { base } => {
                 let ty = self.tx.known().type_.clone();
                 self.asm.callee(&ty);

@@ -168,11 +168,11 @@ pub fn errors_on_break(py: Python<'_>) -> PyResult<bool> {
     }
 }
 
-/// Counts something in `torch._dynamo.utils.counters`.
+/// Counts so many of something in `torch._dynamo.utils.counters`.
 ///
 /// # Errors
 /// Where torch counts in another way.
-pub fn count(py: Python<'_>, group: &str, what: &str) -> PyResult<()> {
+pub fn count(py: Python<'_>, group: &str, what: &str, many: usize) -> PyResult<()> {
     let Some(utils) = imported(py, UTILS)? else {
         return Ok(());
     };
@@ -181,7 +181,7 @@ pub fn count(py: Python<'_>, group: &str, what: &str) -> PyResult<()> {
     };
     let group = counters.get_item(group)?;
     let before: i64 = group.get_item(what)?.extract()?;
-    group.set_item(what, before + 1)
+    group.set_item(what, before + many as i64)
 }
 
 /// The context manager that runs the program's callbacks for a compilation, where there are any.

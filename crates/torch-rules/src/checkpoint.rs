@@ -4,6 +4,7 @@
 //! Invariant: what the function does besides computing would be done twice by plain Python, so a
 //! function with side effects is left to it.
 
+use fx_graph::NodeId;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict};
 use tensor_meta::{Does, Inferred};
@@ -18,17 +19,26 @@ use variables::raising::traits_of;
 use crate::bodies::Taker;
 
 /// What a node calls. Where torch traces the graph below a backend, it wants the operator that it
-/// knows to compute again; the numbers of a plain run come from torch's own function.
+/// knows to compute again; the numbers of a plain run come from torch's own function. So do its warnings, in its own
+/// words: it is called with nothing to do behind the graph.
 const FUNCTION: &std::ffi::CStr = c"
 import torch
-import warnings
 from torch.utils.checkpoint import checkpoint as run
 
-def unchosen():
-    warnings.warn('torch.utils.checkpoint: use_reentrant is not given, which means True', stacklevel=2)
+def nothing(*args):
+    pass
+
+def warn_of_choice():
+    recording = torch.zeros((), device='cpu', requires_grad=True)
+    run(nothing, recording, preserve_rng_state=False)
+
+def warn_of_gradients():
+    run(nothing, use_reentrant=True, preserve_rng_state=False)
+
+def warn_of_both():
+    run(nothing, preserve_rng_state=False)
 
 def without_gradients(body, *inputs):
-    warnings.warn('torch.utils.checkpoint: no argument requires gradients, so there are none', stacklevel=2)
     with torch.no_grad():
         return body(*inputs)
 
@@ -86,17 +96,10 @@ fn checkpoint(tx: &mut Tx<'_>, name: &'static str, mut args: Args) -> Given {
             None => known = false,
         }
     }
-    let reentrant = match options.get_item("use_reentrant")? {
-        Some(v) if v.is_instance_of::<PyBool>() => Some(v.is_truthy()?),
-        // torch warns in words of its own, which one graph can't have.
-        Some(v) if !v.is_none() => None,
-        _ if tx.ints.is_whole && known => {
-            let warn = MODULE.get(py)?.getattr("unchosen")?;
-            tx.call_sync(&Var::py(warn.unbind()), Args::default())?;
-            options.set_item("use_reentrant", true)?;
-            Some(true)
-        }
-        _ => None,
+    let (chosen, reentrant) = match options.get_item("use_reentrant")? {
+        Some(v) if v.is_instance_of::<PyBool>() => (true, Some(v.is_truthy()?)),
+        Some(v) if !v.is_none() => (true, None),
+        _ => (false, Some(true)),
     };
     let (Some(reentrant), true) = (
         reentrant,
@@ -109,21 +112,6 @@ fn checkpoint(tx: &mut Tx<'_>, name: &'static str, mut args: Args) -> Given {
         return Err(tx.skipped(&function));
     };
     let function = args.pos.remove(0);
-    if !tx.st.grad_enabled {
-        // There is nothing to keep or to compute again.
-        return tx.call(&function, args).map(Some);
-    }
-    checkpointed(tx, &function, args, &options, reentrant).map(|v| Some(Flow::Value(v)))
-}
-
-fn checkpointed(
-    tx: &mut Tx<'_>,
-    function: &Var,
-    args: Args,
-    options: &Bound<'_, PyDict>,
-    reentrant: bool,
-) -> R<Var> {
-    let py = tx.py;
     if reentrant && !args.kw.is_empty() {
         return Err(Stop::unsupported("a reentrant checkpoint with keywords"));
     }
@@ -137,23 +125,47 @@ fn checkpointed(
             }
         }
     }
-    if reentrant && !differentiable && tx.ints.is_whole {
-        let run = MODULE.get(py)?.getattr("without_gradients")?;
-        let mut given = args;
-        given.pos.insert(0, function.clone());
-        return tx.call_sync(&Var::py(run.unbind()), given);
+    let warns = match (chosen, reentrant && !differentiable) {
+        (false, false) => Some("warn_of_choice"),
+        (false, true) => Some("warn_of_both"),
+        (true, true) => Some("warn_of_gradients"),
+        (true, false) => None,
+    };
+    if let Some(warns) = warns {
+        if tx.has_modes() {
+            return Err(Stop::unsupported("a warning of a checkpoint within a mode"));
+        }
+        options.set_item("use_reentrant", reentrant)?;
+        let warns = MODULE.get(py)?.getattr(warns)?.unbind();
+        (tx.rules.builtins.warn_later)(tx, Var::py(warns))?;
+    }
+    if !tx.st.grad_enabled {
+        // There is nothing to keep or to compute again.
+        return tx.call(&function, args).map(Some);
     }
     if reentrant && !differentiable {
-        return Err(Stop::unsupported(
-            "a reentrant checkpoint of arguments without gradients",
-        ));
+        let run = MODULE.get(py)?.getattr("without_gradients")?;
+        args.pos.insert(0, function);
+        return tx.call(&Var::py(run.unbind()), args).map(Some);
     }
-    let mut traced = crate::bodies::trace_body_with_numbers(tx, WHAT, function, &args, &given)?;
+    checkpointed(tx, &function, args, &given, &options, reentrant).map(|v| Some(Flow::Value(v)))
+}
+
+fn checkpointed(
+    tx: &mut Tx<'_>,
+    function: &Var,
+    args: Args,
+    given: &[NodeId],
+    options: &Bound<'_, PyDict>,
+    reentrant: bool,
+) -> R<Var> {
+    let py = tx.py;
+    let mut traced = crate::bodies::trace_body_with_numbers(tx, WHAT, function, &args, given)?;
     let mut read = Vec::new();
     if reentrant {
         // What runs now runs without gradients, and with them in the backward pass.
         tx.st.grad_enabled = false;
-        let now = crate::bodies::trace_body(tx, WHAT, function, &args, &given);
+        let now = crate::bodies::trace_body(tx, WHAT, function, &args, given);
         tx.st.grad_enabled = true;
         let mut now = now?;
         // Inputs that only the function reads are other nodes each time, until the graph has them.

@@ -9,8 +9,8 @@ use pyo3::types::{PyBool, PyString};
 use torch_abi::names;
 use translator::raw::{dict_get, instance_dict};
 use translator::rules::{Given, Rule, RuleList, value};
-use translator::stop::R;
-use translator::tx::{Args, Tx};
+use translator::stop::{R, Stop};
+use translator::tx::{Args, Flow, Tx};
 use variables::{Body, CallResult, Obj, ObjId, Origin, Var};
 
 pub(crate) const RULES: RuleList = &[
@@ -56,6 +56,32 @@ fn compile(tx: &mut Tx<'_>, function: Obj, args: Args, is_torch: bool) -> Given 
     };
     let id = tx.new_object(class, Body::Result(Rc::new(made)));
     value(Var::Obj(id))
+}
+
+/// A call of what `torch.compile` gave in the compiled function.
+///
+/// # Errors
+/// As [`Tx::call`].
+pub(crate) fn call_compiled(tx: &mut Tx<'_>, made: &CallResult, args: Args) -> R<Flow> {
+    let Some(model) = made.pos.first() else {
+        let function = Var::py(made.function.clone());
+        if args.pos.len() != 1 || !args.kw.is_empty() {
+            return Err(Stop::unsupported("compiling without a function"));
+        }
+        let kw = made.kw.clone();
+        return tx.call(&function, Args { pos: args.pos, kw });
+    };
+    if matches!(model, Var::Obj(_)) {
+        let module = tx.py.import("torch.nn.modules.module")?;
+        let hooked = module.getattr("_has_any_global_hook")?.unbind();
+        let hooked = tx.call_sync(&Var::py(hooked), Args::default())?;
+        if tx.truth(&hooked)? {
+            return Err(Stop::unsupported(
+                "a compiled module and hooks of all modules",
+            ));
+        }
+    }
+    tx.call(model, args)
 }
 
 /// Whether a choice is one that neither raises nor changes what is given.

@@ -110,6 +110,7 @@ pub const ASKED: Torch = Torch {
     state_call: state_calls::torch_state_call,
     marked_function: state_calls::marked_function,
     apply_function: autograd_function::apply_function,
+    call_compiled: compilers::call_compiled,
     construct_tensor: parameters::construct_tensor,
     is_tensor_like: tensor_classes::is_tensor_like,
     is_followed: subclasses::is_followed,

@@ -432,7 +432,8 @@ fn is_skipped<'py>(tx: &Tx<'py>, f: &Bound<'py, PyAny>, named: &Named) -> R<bool
         || module == "torch.cuda.amp.autocast_mode"
         // The program's own use of it may end behind a break.
         || module == names::FORWARD_AD
-        || tx.st.levels.whole > 0
+        // Where there is one graph, what it refuses ends in it.
+        || (tx.st.levels.whole > 0 || tx.ints.is_whole)
             && module == "torch.autograd.graph"
             && name == "disable_saved_tensors_hooks"
         || matches!(module, "torch.autograd.profiler" | "torch.autograd.function")
@@ -557,10 +558,39 @@ fn is_pure_stdlib(f: &Bound<'_, PyAny>, named: &Named) -> bool {
         },
         "inspect" => {
             name.starts_with("is")
-                || matches!(name, "_has_code_flag" | "unwrap" | "_is_wrapper")
+                || matches!(
+                    name,
+                    "_has_code_flag"
+                        | "unwrap"
+                        | "_is_wrapper"
+                        | "getmro"
+                        | "getdoc"
+                        | "_getowndoc"
+                        | "_finddoc"
+                        | "_findclass"
+                        | "cleandoc"
+                        | "getfullargspec"
+                )
                 || ["Signature.", "Parameter.", "BoundArguments."]
                     .iter()
                     .any(|c| qualname().starts_with(c))
+        }
+        // Paths as texts: what asks the file system is a method of `Path`.
+        "pathlib" | "pathlib._local" | "pathlib._abc" => {
+            let qualname = qualname();
+            let pure = [
+                "PurePath.",
+                "PurePathBase.",
+                "PurePosixPath.",
+                "_PathParents.",
+                "_Flavour.",
+                "_PosixFlavour.",
+            ];
+            pure.iter().any(|class| qualname.starts_with(class))
+                || matches!(
+                    &*qualname,
+                    "Path.__new__" | "Path.__init__" | "_is_case_sensitive"
+                )
         }
         _ => false,
     }

@@ -67,6 +67,7 @@ pub(crate) const RULES: RuleList = &[
         &[
             ("Tensor.__torch_function__.__func__", torchs_own as Rule),
             ("Tensor._make_subclass", make_subclass),
+            ("Tensor.__new__", new_of_class),
         ],
     ),
     (
@@ -267,16 +268,10 @@ pub(crate) fn construct_subclass<'py>(
             tx.call_sync(&Var::py(new), given)?
         }
         None => {
-            let ([v], []) = (&args.pos[..], &args.kw[..]) else {
+            let Some(made) = of_one_tensor(tx, class, args)? else {
                 return Ok(None);
             };
-            let Var::Tensor(t) = tx.realize(v)? else {
-                return Ok(None);
-            };
-            if tx.st.effects.meta(&t).dtype != tx.ctx.default_dtype {
-                return Ok(None);
-            }
-            as_subclass(tx, &t, class)?
+            made
         }
     };
     let made = tx.realize(&made)?;
@@ -288,6 +283,38 @@ pub(crate) fn construct_subclass<'py>(
         tx.call_sync(&Var::py(init), given)?;
     }
     Ok(Some(made))
+}
+
+/// What torch's own `__new__` makes of one tensor: another object for its memory. `None` for other arguments.
+fn of_one_tensor<'py>(tx: &mut Tx<'py>, class: &Bound<'py, PyType>, args: &Args) -> R<Option<Var>> {
+    let ([v], []) = (&args.pos[..], &args.kw[..]) else {
+        return Ok(None);
+    };
+    let Var::Tensor(t) = tx.realize(v)? else {
+        return Ok(None);
+    };
+    if tx.st.effects.meta(&t).dtype != tx.ctx.default_dtype {
+        return Ok(None);
+    }
+    as_subclass(tx, &t, class).map(Some)
+}
+
+/// `torch.Tensor.__new__(class, tensor)`, as a class's own `__new__` calls it.
+fn new_of_class(tx: &mut Tx<'_>, _: &'static str, mut args: Args) -> Given {
+    if args.pos.is_empty() {
+        return Ok(None);
+    }
+    let class = args.pos.remove(0);
+    let Var::Py(class) = tx.realize(&class)? else {
+        return Ok(None);
+    };
+    let Ok(class) = class.obj.bind(tx.py).clone().cast_into::<PyType>() else {
+        return Ok(None);
+    };
+    if !tx.is_asked(&class) || !is_followed(tx, &class)? {
+        return Ok(None);
+    }
+    Ok(of_one_tensor(tx, &class, &args)?.map(Flow::Value))
 }
 
 /// `torch.Tensor.__torch_function__`: runs the function while no class is asked, and gives its results the class.

@@ -12,7 +12,7 @@ use crate::stop::{R, Stop};
 use crate::tx::Tx;
 use crate::values::Special;
 
-/// Of more objects the addresses are guarded: a guard for each two of them would cost more.
+/// More objects have one guard for all of a class: one for each two of them would cost more.
 const MOST_TOLD_APART: usize = 24;
 
 impl Tx<'_> {
@@ -91,8 +91,11 @@ impl Tx<'_> {
         if let Var::Obj(id) = &var {
             let state = self.obj(*id);
             if let Body::Address(of) = &state.body
-                && let Some(key) = Key::address(of)
+                && let (of, Some(key)) = (of.clone(), Key::address(of))
             {
+                if let Var::Obj(of) = of {
+                    self.tell_apart(of);
+                }
                 return Ok(key);
             }
             let class = state.class.clone();
@@ -253,7 +256,7 @@ impl Tx<'_> {
 
     /// An object from outside was told from others by its address, in code that is called with one module after
     /// the other: it is held to be none of the others, whatever it is.
-    fn tell_apart(&mut self, id: ObjId) {
+    pub fn tell_apart(&mut self, id: ObjId) {
         if matches!(self.obj(id).origin, variables::Origin::Source { .. }) {
             self.st.told_apart.insert(id);
         }
@@ -262,16 +265,21 @@ impl Tx<'_> {
     /// Guards that objects which were told from each other by their addresses are not one.
     pub fn guard_told_apart(&mut self) {
         let ids: Vec<ObjId> = self.st.told_apart.iter().copied().collect();
-        if ids.len() > MOST_TOLD_APART {
-            for id in ids {
-                self.guard_identity(id);
-            }
-            return;
+        // Those of two classes differ in what their guards say of these.
+        let mut left = ids.clone();
+        while ids.len() > MOST_TOLD_APART && !left.is_empty() {
+            let class = self.obj(left[0]).class.clone();
+            let (same, rest) = left
+                .into_iter()
+                .partition::<Vec<_>, _>(|id| self.obj(*id).class.is(&class));
+            left = rest;
+            let sources = same.iter().filter_map(|id| self.origin_of(&Var::Obj(*id)));
+            let sources = sources.map(|origin| origin.0).collect();
+            self.guard_ambient(GuardKind::NoTensorAliasing { sources });
         }
         for (i, a) in ids.iter().enumerate() {
             for b in &ids[..i] {
-                // Others differ in what their guards say of their classes.
-                if self.obj(*a).class.is(&self.obj(*b).class) {
+                if ids.len() <= MOST_TOLD_APART && self.obj(*a).class.is(&self.obj(*b).class) {
                     self.guard_apart(*a, *b);
                 }
             }

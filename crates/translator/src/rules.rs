@@ -17,7 +17,7 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::PyType;
 use rustc_hash::{FxHashMap, FxHashSet};
 use variables::library::Own;
-use variables::{IterBody, Obj, ObjId, TensorVar, TupleVar, Var};
+use variables::{CallResult, IterBody, Obj, ObjId, TensorVar, TupleVar, Var};
 
 use crate::call::Callee;
 use crate::state::OnReturn;
@@ -91,8 +91,10 @@ pub struct Builtins {
     pub regex_method: fn(&mut Tx<'_>, &Obj, &str, Args) -> Given,
     /// the next item of an iterator of `itertools`, by its state
     pub itertools_next: fn(&mut Tx<'_>, ObjId, IterBody) -> R<Option<Var>>,
-    /// a call of a weak reference
-    pub weakref_call: fn(&mut Tx<'_>, ObjId) -> Given,
+    /// a call of a weak reference that was made in the compiled function
+    pub new_referent: fn(&mut Tx<'_>, &CallResult, Args) -> R<Flow>,
+    /// has a function called behind the graph that may warn, and does nothing else
+    pub warn_later: fn(&mut Tx<'_>, Var) -> R<()>,
     /// a replacement field of an f-string: a value, its conversion, its format
     pub format_value: fn(&mut Tx<'_>, &Var, Option<Conversion>, Option<&Var>) -> R<Var>,
     /// a template string, or an interpolation in one, from its parts
@@ -105,8 +107,8 @@ pub struct Builtins {
     pub percent_format: fn(&mut Tx<'_>, &Var, &Var) -> R<Var>,
     /// a call of an enum, with the class in front of the arguments
     pub enum_member: for<'py> fn(&mut Tx<'py>, &Bound<'py, PyType>, &Args) -> R<Flow>,
-    /// a method, by name, of what may be a generator of `random`
-    pub draw_method: fn(&mut Tx<'_>, ObjId, &str, &Args) -> Given,
+    /// a method, by name, of a generator of `random`, a context variable, a weak reference
+    pub tracked_method: fn(&mut Tx<'_>, ObjId, &str, &Args) -> Given,
     /// the implementation that a function under `functools.singledispatch` has for a class
     pub single_dispatch:
         for<'py> fn(&mut Tx<'py>, &Bound<'py, PyAny>, Option<SourceId>, &Var) -> Given,
@@ -192,6 +194,8 @@ pub struct Torch {
         for<'py> fn(&mut Tx<'py>, &Bound<'py, PyAny>, Option<SourceId>, &Args) -> Given,
     /// `apply` of a class derived from `torch.autograd.Function`
     pub apply_function: fn(&mut Tx<'_>, Obj, Args) -> R<Flow>,
+    /// a call of what `torch.compile` gave in the compiled function
+    pub call_compiled: fn(&mut Tx<'_>, &CallResult, Args) -> R<Flow>,
     /// a call of a class of tensors
     pub construct_tensor: for<'py> fn(&mut Tx<'py>, &Bound<'py, PyType>, Args) -> R<Flow>,
     /// whether torch treats the tensors of a class as its own, as the interpreter does; guarded then

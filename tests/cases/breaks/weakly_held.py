@@ -4,7 +4,7 @@ import weakref
 
 import torch
 
-GRAPHS = 9
+GRAPHS = 3
 REFERENCE_GRAPHS = 1
 
 

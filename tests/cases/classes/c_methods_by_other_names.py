@@ -1,11 +1,8 @@
 """A class gives C methods of its base the names of special methods."""
 
-import sys
-
 import torch
 
-# Up to 3.13 a guard reads the `__dict__` of the second object, which has none yet.
-GRAPHS = 2 if sys.version_info < (3, 14) else 1
+GRAPHS = 1
 REFERENCE_GRAPHS = 0
 
 

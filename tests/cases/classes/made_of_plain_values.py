@@ -1,5 +1,6 @@
-"""A class that `type` makes of plain values, and proxies of dictionaries that are made inside."""
+"""Classes and enums that are made of plain values inside, and proxies of dictionaries."""
 
+import enum
 import types
 
 import torch
@@ -22,6 +23,23 @@ def made(x):
     return options, Options, kinds, Options.names is options.names, Options().scale
 
 
+def read(x):
+    """What the translation knows of a class of its own, it does not read from it at run time."""
+    Options = type("Options", (), {"text": "ab", "n": 3})
+    return Options.text.upper(), repr(Options.n), f"{Options.n:03}", x * Options.n
+
+
+def enumerated(x):
+    Colour = enum.Enum("Colour", "red green")
+    Size = enum.IntEnum("Size", {"small": 3, "large": 5})
+    Mode = enum.Flag("Mode", ["read", "write", "run"])
+    both = Mode.read | Mode.run
+    found = {Colour.red: 1, Colour.green: 2}[Colour(2)]
+    texts = [repr(Colour.red), str(Size.small), Colour.green.name, Colour.__module__]
+    same = [Colour.red is Colour["red"], Colour is enum.Enum("Colour", "red green")]
+    return x * Size.large + found, Size(3) + 1, Mode.write in both, texts, same, Colour.green
+
+
 def shown(x):
     inside = {"x": x}
     proxy = types.MappingProxyType(inside)
@@ -38,7 +56,8 @@ def shown(x):
 def fn(x):
     options, cls, kinds, same, scale = made(x)
     text = [cls.__name__, cls.__module__, cls.__mro__[1] is object, repr(cls), scale]
-    return options.x, cls.late, cls.scale, options, kinds, same, text, shown(x)
+    results = options.x, cls.late, cls.scale, options, kinds, same, text, shown(x)
+    return results, read(x), enumerated(x)
 
 
 def inputs():

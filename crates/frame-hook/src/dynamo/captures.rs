@@ -426,7 +426,7 @@ impl<'py> Compilation<'_, 'py> {
         });
         let calls_out = loaded.broken.as_ref().is_some_and(|b| b.calls_out);
         for reason in loaded.broken.iter().flat_map(|broken| &broken.reasons) {
-            tell_torch(tracer::count(py, "graph_break", reason));
+            tell_torch(tracer::count(py, "graph_break", reason, 1));
         }
         let behind = (behind, calls_out);
         let residual = Residual::kept(code.unbind(), compiled, behind, names, made);

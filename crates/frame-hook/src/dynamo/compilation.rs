@@ -725,7 +725,7 @@ impl<'py> Compilation<'_, 'py> {
         log::debug(py, "state", &self.id.to_string(), || {
             format!("STATE AT A GRAPH BREAK\n{}", tx.printer().state_text())
         });
-        tell_torch(tracer::count(py, "graph_break", &reason.reason));
+        tell_torch(tracer::count(py, "graph_break", &reason.reason, 1));
         self.reported.borrow_mut().push(reason.reason.clone());
         let errs = self.ctx.fullgraph()
             || reason.instead == Some(Instead::Raise)

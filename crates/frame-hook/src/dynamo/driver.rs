@@ -311,7 +311,7 @@ impl Found<'_> {
             return outcome;
         }
         let _turn = slot.turns.begin(ctx.id());
-        tell_torch(tracer::count(py, "frames", "total"));
+        tell_torch(tracer::count(py, "frames", "total", 1));
         let compilation = Compilation {
             py,
             ctx,
@@ -339,7 +339,7 @@ impl Found<'_> {
         explain::of_last(|c| c.outcome = outcome_text(&compiled));
         match compiled {
             Ok(Compiled::Code(entry)) => {
-                tell_torch(tracer::count(py, "frames", "ok"));
+                tell_torch(tracer::count(py, "frames", "ok", 1));
                 replace(py, &entry)
             }
             Ok(Compiled::Run) => Outcome::Run,

@@ -270,7 +270,9 @@ impl OutputEnv for Env<'_, '_, '_> {
         match result {
             // What the graph runs is never captured again.
             Ok(result) => {
-                tell_torch(tracer::count(py, "stats", "unique_graphs"));
+                tell_torch(tracer::count(py, "stats", "unique_graphs", 1));
+                let calls = graph.call_count();
+                tell_torch(tracer::count(py, "stats", "calls_captured", calls));
                 self.is_opaque |= !result.is_graph;
                 let (callable, shape_guards) =
                     (result.callable.clone(), result.shape_guards.clone());

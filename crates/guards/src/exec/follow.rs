@@ -74,7 +74,7 @@ impl<'a> Reader<'a> {
                         Found::Owned(value) => return Bound::from_owned_ptr_or_opt(py, value),
                     }
                 }
-                Source::InstanceDict { .. } => objects::instance_dict(base),
+                Source::InstanceDict { .. } => objects::made_instance_dict(base),
                 Source::InstanceDictItem { name, .. } => {
                     self.item(objects::instance_dict(base), &text(name))?
                 }

@@ -275,6 +275,28 @@ pub(crate) unsafe fn instance_dict(obj: *mut PyObject) -> *mut PyObject {
     }
 }
 
+/// An instance's `__dict__`, borrowed, or null where its class gives it none. An object that has had no attribute yet
+/// gets its dictionary here, as from a look-up of `__dict__`.
+///
+/// # Safety
+/// `obj` must be live.
+pub(crate) unsafe fn made_instance_dict(obj: *mut PyObject) -> *mut PyObject {
+    // SAFETY: the object has a place for a dictionary, and holds the one that is made; errors are cleared.
+    unsafe {
+        let place = _PyObject_GetDictPtr(obj);
+        if place.is_null() || !(*place).is_null() {
+            return instance_dict(obj);
+        }
+        let made = ffi::PyObject_GenericGetDict(obj, std::ptr::null_mut());
+        if made.is_null() {
+            ffi::PyErr_Clear();
+            return made;
+        }
+        ffi::Py_DECREF(made);
+        made
+    }
+}
+
 /// Where an instance's `__dict__` is kept, or null where it has none. Inline attributes are made into a
 /// dictionary first.
 ///

@@ -4,6 +4,7 @@ import gc
 import itertools
 import math
 import struct
+import weakref
 
 import torch
 import torch.utils._device as utils_device  # noqa: F401 (named by guard text)
@@ -78,6 +79,8 @@ def ___exactly(value, wanted):
 
 
 def ___under(holder):
+    if type(holder) is weakref.ref:
+        return holder()
     (found,) = gc.get_referents(holder)
     return found
 

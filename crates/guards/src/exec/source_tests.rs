@@ -294,6 +294,16 @@ fn what_is_under_iterators_and_proxies() {
         });
         let values = ["iter((7,))", "iter((8,))", "done(iter((7,)))", "(7,)"];
         assert_eq!(verdicts(&tuple, &values), [true, false, false, false]);
+        w.run("import weakref, types\nclass Thing: pass\nthing = Thing()\nthing.k = 7");
+        let attribute = seven(&w, |sources, _| {
+            let base = under(sources);
+            sources.intern(Source::Attr {
+                base,
+                name: "k".into(),
+            })
+        });
+        let values = ["weakref.ref(thing)", "weakref.ref(Thing())", "thing"];
+        assert_eq!(verdicts(&attribute, &values), [true, false, false]);
         let list = seven(&w, |sources, _| {
             let base = under(sources);
             sources.intern(Source::ListItem { base, index: 0 })

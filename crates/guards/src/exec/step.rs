@@ -223,7 +223,9 @@ impl CheckProgram {
                         }
                     }
                 }
-                LinkedOp::InstanceDict { d, b } => run.put(*d, objects::instance_dict(run.reg(*b))),
+                LinkedOp::InstanceDict { d, b } => {
+                    run.put(*d, objects::made_instance_dict(run.reg(*b)))
+                }
                 LinkedOp::InstanceItem { d, b, name } => {
                     let dict = objects::instance_dict(run.reg(*b));
                     !dict.is_null()
@@ -352,10 +354,11 @@ impl CheckProgram {
 
                 LinkedOp::Ints { relation } => relation.holds(self.abi(), |r| run.reg(r)),
                 LinkedOp::Computed { computed } => computed.matches(self.abi(), &|r| run.reg(r)),
-                LinkedOp::NoAliasing { regs: list } => list
-                    .iter()
-                    .enumerate()
-                    .all(|(i, a)| list[..i].iter().all(|b| run.reg(*a) != run.reg(*b))),
+                LinkedOp::NoAliasing { regs: list } => {
+                    let mut found: SmallVec<[_; 32]> = list.iter().map(|r| run.reg(*r)).collect();
+                    found.sort_unstable();
+                    found.windows(2).all(|pair| pair[0] != pair[1])
+                }
                 LinkedOp::Overlap {
                     regs: list,
                     overlapping,

@@ -10,7 +10,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyType;
 use std::rc::Rc;
 use std::sync::Arc;
-use variables::{GlobalKey, MethodVar, Obj, PyVar, Var};
+use variables::{Body, GlobalKey, MethodVar, Obj, PyVar, TupleVar, Var};
+
 impl<'py> Tx<'py> {
     /// Attribute of an object that is used by identity.
     pub(crate) fn existing_attr(&mut self, obj: &Var, p: &PyVar, name: &Arc<str>) -> R<Flow> {
@@ -195,6 +196,18 @@ impl<'py> Tx<'py> {
             Err(e) => return Err(self.raise_pyerr(&e)),
         };
         match &**name {
+            // Each look-up makes another proxy.
+            "__dict__" if let Some(of) = self.plain_mapping_under(&value)? => {
+                if self.st.effects.any_held() {
+                    return Err(Stop::unsupported("`__dict__` where a class has changed"));
+                }
+                let name = name.clone();
+                let base = self.source(Source::Attr { base, name });
+                let source = self.source(Source::Under { base });
+                let body = Body::MappingProxy(self.lazy(of, source));
+                let class = self.known.mappingproxy.clone();
+                return Ok(Flow::Value(Var::Obj(self.new_object(class, body))));
+            }
             "__annotations__" | "__dict__" => {
                 let name = name.clone();
                 let source = self.source(Source::Attr { base, name });
@@ -204,7 +217,20 @@ impl<'py> Tx<'py> {
                 return self.from_const(value).map(Flow::Value);
             }
             // `__bases__` and the MRO change together, and the getter makes no new tuple of it.
-            "__bases__" | "__base__" | "__mro__" => self.guard_mro(&class),
+            "__bases__" | "__base__" | "__mro__" => {
+                self.guard_mro(&class);
+                let made = self.from_const(value.clone())?;
+                let Var::Tuple(t) = made else {
+                    return Ok(Flow::Value(made));
+                };
+                let name = name.clone();
+                let source = self.source(Source::Attr { base, name });
+                return Ok(Flow::Value(Var::Tuple(Rc::new(TupleVar {
+                    items: t.items.clone(),
+                    class: None,
+                    origin: Some((value.unbind(), source)),
+                }))));
+            }
             _ if self.known.is_const_type(value.get_type().as_any()) => {
                 let source = self.source(Source::Attr {
                     base,

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use guards::{Source, SourceId};
 use pyo3::prelude::*;
 use pyo3::types::PyType;
-use variables::{Body, CallResult, Obj, PyVar, Var};
+use variables::{Body, Obj, PyVar, Var};
 
 use crate::raw::{printed_name, type_lookup};
 use crate::state::{Globals, OnReturn};
@@ -70,7 +70,10 @@ impl<'py> Tx<'py> {
             Var::BuiltinMethod(m) => self.call_method_of(&m.0.clone(), &m.1.clone(), args),
             Var::Obj(id) if let Body::Result(made) = &self.obj(*id).body => {
                 let made = made.clone();
-                self.call_result(&made, args)
+                match made.function.is(&self.known.weakref) {
+                    true => (self.rules.builtins.new_referent)(self, &made, args),
+                    false => (self.rules.torch.call_compiled)(self, &made, args),
+                }
             }
             Var::Obj(id) => {
                 let class = self.obj(*id).class.clone();
@@ -112,32 +115,6 @@ impl<'py> Tx<'py> {
             | Var::Computed(_)
             | Var::Text(_) => Err(Stop::Internal("call of NULL".into())),
         }
-    }
-
-    /// Calls what `torch.compile` gave in the compiled function.
-    ///
-    /// # Errors
-    /// As [`Tx::call`].
-    pub(crate) fn call_result(&mut self, made: &CallResult, args: Args) -> R<Flow> {
-        let Some(model) = made.pos.first() else {
-            let function = Var::py(made.function.clone());
-            if args.pos.len() != 1 || !args.kw.is_empty() {
-                return Err(Stop::unsupported("compiling without a function"));
-            }
-            let kw = made.kw.clone();
-            return self.call(&function, Args { pos: args.pos, kw });
-        };
-        if matches!(model, Var::Obj(_)) {
-            let module = self.py.import("torch.nn.modules.module")?;
-            let hooked = module.getattr("_has_any_global_hook")?.unbind();
-            let hooked = self.call_sync(&Var::py(hooked), Args::default())?;
-            if self.truth(&hooked)? {
-                return Err(Stop::unsupported(
-                    "a compiled module and hooks of all modules",
-                ));
-            }
-        }
-        self.call(model, args)
     }
 
     /// A method of a value of builtin type, by name.

@@ -2,10 +2,9 @@
 
 use std::rc::Rc;
 
-use guards::{GuardKind, SourceId};
+use guards::GuardKind;
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
-use variables::{MethodVar, Obj, ObjId, Origin, Var};
+use variables::{MethodVar, ObjId, Origin, Var};
 
 use super::is_regex_method;
 use crate::raw::type_lookup;
@@ -32,21 +31,11 @@ impl Tx<'_> {
             self.guard(source, GuardKind::IdMatch { obj: pinned });
             return (self.rules.builtins.regex_method)(self, &obj, name, args);
         }
-        if let Some(flow) = (self.rules.builtins.draw_method)(self, id, name, &args)? {
+        if let Some(flow) = (self.rules.builtins.tracked_method)(self, id, name, &args)? {
             return Ok(Some(flow));
-        }
-        if name == "get"
-            && let Origin::Source { obj, source } = self.obj(id).origin.clone()
-            && class.is(&self.known.context_variable)
-        {
-            return self.context_variable(&obj, source, &args);
         }
         if name == "__call__" && self.is_subtype(&class, &self.known.partial.clone()) {
             return self.call_new_partial(id, args).map(Some);
-        }
-        if name == "__call__" && class.is(&self.known.weakref) {
-            self.positional("__call__", args, 0, 0)?;
-            return (self.rules.builtins.weakref_call)(self, id);
         }
         // `object`'s takes nothing and does nothing; other C classes have contents of their own.
         let objects = self.known.object.bind(self.py).getattr("__init__")?;
@@ -59,28 +48,6 @@ impl Tx<'_> {
             return Ok(Some(Flow::Value(self.none())));
         }
         Ok(None)
-    }
-
-    /// `variable.get(...)` of a `ContextVar` from outside; setting one breaks the graph, so that it holds what it held
-    /// when guards were checked.
-    fn context_variable(&mut self, obj: &Obj, source: SourceId, args: &Args) -> R<Option<Flow>> {
-        let Some((given, None)) = self.real_args(args)? else {
-            return Ok(None);
-        };
-        let get = obj.bind(self.py).getattr("get")?;
-        let Ok(value) = get.call1(PyTuple::new(self.py, &given)?) else {
-            return Ok(None);
-        };
-        let held = self.pin(obj, true);
-        self.guard(source, GuardKind::IdMatch { obj: held });
-        let given: Vec<_> = given.into_iter().map(Bound::unbind).collect();
-        self.guard_call(&get.unbind(), None, &given, &value)?;
-        if value.get_type().is(self.known.object.bind(self.py)) {
-            let value = value.unbind();
-            let source = self.pinned_source(&value, false, "sentinel");
-            return self.build(&value, source).map(|v| Some(Flow::Value(v)));
-        }
-        self.from_const(value).map(|v| Some(Flow::Value(v)))
     }
 
     /// `functools.partial` objects made while translating: `func`, `args` and `keywords` are

@@ -39,6 +39,8 @@ impl<'py> Tx<'py> {
         match v {
             Var::Int(_) | Var::Float(_) | Var::Computed(_) => Some(v.clone()),
             Var::Text(t) if !t.shows_tensor() => Some(v.clone()),
+            // The translation's own: it does not exist when the residual code computes.
+            Var::Lazy(l) if self.is_of_private(l.source) => None,
             Var::Lazy(l) => {
                 if let Some(i) = self.as_dynamic(v) {
                     return Some(Var::Int(i));

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use guards::{GuardKind, Source};
 use pyo3::prelude::*;
-use variables::{ObjId, Origin, Var};
+use variables::{Body, ObjId, Origin, Var};
 
 use crate::stop::{R, Stop};
 use crate::tx::Tx;
@@ -95,6 +95,12 @@ impl Tx<'_> {
             (Var::Obj(x), Var::Obj(y)) => {
                 if x != y {
                     self.guard_apart(*x, *y);
+                    // A call may give an object that exists.
+                    let is_result = |id: &ObjId| matches!(self.obj(*id).body, Body::Result(_));
+                    let one_class = self.obj(*x).class.is(&self.obj(*y).class);
+                    if one_class && is_result(x) != is_result(y) {
+                        return Err(Stop::unsupported("identity of what a call gives"));
+                    }
                 }
                 x == y
             }
