@@ -1,12 +1,13 @@
 //! `sum`, `min`, `max`, `any`, `all`, `sorted`.
 
 use std::rc::Rc;
+use std::sync::Arc;
 
 use bytecode::op::{BinaryOp, CompareOp};
 use fx_graph::Arg;
 use guards::{IntBinary, IntCompare, IntExpr};
 use pyo3::prelude::*;
-use pyo3::types::PyFloat;
+use pyo3::types::{PyFloat, PyInt};
 use translator::rules::{Given, Rule, RuleList, value};
 use translator::stop::R;
 use translator::tx::{Args, Tx};
@@ -91,7 +92,7 @@ fn are_changing_ints<'v>(tx: &mut Tx<'_>, items: impl Iterator<Item = &'v Var>) 
     for v in items {
         let is_int = match tx.look(v)? {
             Var::Int(_) => true,
-            Var::Const(o) => o.bind(tx.py).is_exact_instance_of::<pyo3::types::PyInt>(),
+            Var::Const(o) => o.bind(tx.py).is_exact_instance_of::<PyInt>(),
             _ => false,
         };
         if !is_int {
@@ -122,6 +123,11 @@ fn extreme(tx: &mut Tx<'_>, name: &'static str, mut args: Args) -> Given {
         }
         _ => args.pos,
     };
+    if key.is_none()
+        && let Some(v) = extreme_in_operator(tx, name, &items)?
+    {
+        return value(v);
+    }
     if key.is_none()
         && let Some(v) = extreme_of_floats(tx, name, &items)?
     {
@@ -283,6 +289,51 @@ fn extreme_of_floats(tx: &mut Tx<'_>, name: &str, items: &[Var]) -> R<Option<Var
     }
     let f = tx.known.builtins.bind(tx.py).getattr(name)?;
     tx.compute(&f, args, false)
+}
+
+/// `min` or `max` of tensors, and of numbers beside one, in a function that a control flow operator is given. The operator
+/// compiles it outside of compiled code as well, and its compiler takes the larger or smaller elements. `None` elsewhere.
+fn extreme_in_operator(tx: &mut Tx<'_>, name: &str, items: &[Var]) -> R<Option<Var>> {
+    if tx.stand_ins.is_none() || items.len() < 2 {
+        return Ok(None);
+    }
+    let number = |tx: &Tx<'_>, v: &Var| match v {
+        Var::Const(o) => holds_number(o.bind(tx.py)),
+        _ => false,
+    };
+    let (of_two, bound) = match name {
+        "min" => ("minimum", "max"),
+        _ => ("maximum", "min"),
+    };
+    let mut best: Option<Var> = None;
+    for v in items {
+        let v = tx.look(v)?;
+        let Some(so_far) = best else {
+            best = Some(v);
+            continue;
+        };
+        let is_tensor = |v: &Var| matches!(v, Var::Tensor(_));
+        let (function, args) = match (is_tensor(&so_far), is_tensor(&v)) {
+            (true, true) => (of_two, Args::pos(vec![so_far, v])),
+            (true, false) if number(tx, &v) => ("clamp", bounded(so_far, bound, v)),
+            (false, true) if number(tx, &so_far) => ("clamp", bounded(v, bound, so_far)),
+            _ => return Ok(None),
+        };
+        let function = Var::py(tx.known.torch.getattr(tx.py, function)?);
+        best = Some(tx.call_sync(&function, args)?);
+    }
+    Ok(best)
+}
+
+fn bounded(of: Var, name: &str, bound: Var) -> Args {
+    Args {
+        pos: vec![of],
+        kw: vec![(Arc::from(name), bound)],
+    }
+}
+
+fn holds_number(b: &Bound<'_, PyAny>) -> bool {
+    b.is_exact_instance_of::<PyInt>() || b.is_exact_instance_of::<PyFloat>()
 }
 
 /// `min` or `max` of tensors of one number each, where one graph is asked for: the number that Python would choose.

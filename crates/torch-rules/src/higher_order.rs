@@ -521,8 +521,9 @@ pub(crate) fn higher_order(
     if tx.st.effects.shows_tensors || bars {
         return Err(refused(op.path, "tensors in a transform"));
     }
-    let outer = tx.stand_ins.len();
-    tx.stand_ins.extend(&op.inside);
+    let outer = tx.stand_ins.clone();
+    let stand_ins = tx.stand_ins.get_or_insert_default();
+    stand_ins.extend(&op.inside);
     let traced: R<Vec<_>> = bodies
         .iter()
         .map(|(function, args)| {
@@ -532,7 +533,7 @@ pub(crate) fn higher_order(
             body.map(|body| (body, used))
         })
         .collect();
-    tx.stand_ins.truncate(outer);
+    tx.stand_ins = outer;
     let traced = traced?;
     // What stood for arguments is no part of the graph.
     crate::bodies::return_to(tx, around);
@@ -589,7 +590,10 @@ pub(crate) fn higher_order(
         }
         tx.st.needs_as_is = true;
     }
-    if !tx.runs_as_is && !tx.stand_ins.is_empty() && takes_carried(tx, &inputs, op.inside.len()) {
+    if !tx.runs_as_is
+        && tx.stand_ins.as_ref().is_some_and(|s| !s.is_empty())
+        && takes_carried(tx, &inputs, op.inside.len())
+    {
         // Inductor's own assertion fails for it.
         return Err(refused(
             op.path,
@@ -663,6 +667,11 @@ fn makes_new(data: &NodeData) -> bool {
     is_call && has_rule && !traits_of(data).any(shares)
 }
 
+/// Whether an operator hands this to a function of its own.
+fn is_stand_in(tx: &Tx<'_>, node: NodeId) -> bool {
+    tx.stand_ins.iter().flatten().any(|known| *known == node)
+}
+
 /// Torch refuses tensors that lie in the same memory.
 fn share_no_memory(tx: &mut Tx<'_>, path: &str, tensors: &[Var]) -> R<()> {
     let mut storages = FxHashSet::default();
@@ -685,7 +694,7 @@ fn share_no_memory(tx: &mut Tx<'_>, path: &str, tensors: &[Var]) -> R<()> {
                 return Err(shared());
             }
         } else if tx.st.effects.meta(t).alias != Alias::Fresh
-            && !tx.stand_ins.contains(&t.node)
+            && !is_stand_in(tx, t.node)
             && !tx.log.graph.get(t.node).is_some_and(makes_new)
         {
             views.push(t.node);
@@ -699,7 +708,7 @@ fn share_no_memory(tx: &mut Tx<'_>, path: &str, tensors: &[Var]) -> R<()> {
         while let Some(node) = open.pop() {
             let goes_on = |data: &NodeData| !makes_new(data);
             let of_others = tx.log.graph.get(node).is_some_and(goes_on);
-            if own.insert(node) && of_others && !tx.stand_ins.contains(&node) {
+            if own.insert(node) && of_others && !is_stand_in(tx, node) {
                 open.extend(tx.log.graph.inputs(node));
             }
         }

@@ -158,8 +158,8 @@ pub struct Tx<'py> {
     pub(crate) keeps_conditions: bool,
     /// tensors by node that nodes were given, while a function is traced that a transform is given
     pub used: Option<FxHashMap<fx_graph::NodeId, Var>>,
-    /// what operators hand to their functions that are traced now: they refuse what lies in the same memory
-    pub stand_ins: Vec<fx_graph::NodeId>,
+    /// what operators hand to their functions, while one is traced: they refuse what lies in the same memory
+    pub stand_ins: Option<Vec<fx_graph::NodeId>>,
     /// whether keys were compared that this can't tell apart
     pub(crate) doubt: Doubt,
     /// the ways back from here
@@ -217,7 +217,7 @@ impl<'py> Tx<'py> {
             trace: None,
             bind_tensors: true,
             used: None,
-            stand_ins: Vec::new(),
+            stand_ins: None,
             indexes_with: None,
             runs_as_is: false,
             refusal: None,
