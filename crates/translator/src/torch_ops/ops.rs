@@ -137,6 +137,7 @@ impl<'py> Tx<'py> {
             && let meta = self.st.effects.meta(k)
             && (self.ints.captures_unknown() && meta.shape.is_empty() && meta.dtype.is_integral())
             && !matches!(meta.dtype, DType::Bool | DType::UInt8)
+            && !self.st.levels.shadows.contains_key(&k.node.0)
         {
             let place = self.tensor_method(key, "item", Args::default())?;
             let place = self.finish_flow(place)?;
