@@ -621,21 +621,21 @@ pub(crate) fn higher_order(
         .map(|(b, name)| (&b.graph, *name))
         .collect();
     let node_args = crate::bodies::given_graphs(tx, Taker::Ours, &graphs, others)?;
-    let (captures, early) = (tx.ints.captures_shapes, tx.st.effects.early.len());
+    let (captures, early) = (tx.st.captures_shapes, tx.st.effects.early.len());
     // Compilers know no gradients of results whose sizes differ.
-    tx.ints.captures_shapes |= op.sizes_may_differ && (tx.runs_as_is || !is_recorded);
+    tx.st.captures_shapes |= op.sizes_may_differ && (tx.runs_as_is || !is_recorded);
     let inferred = match in_batches {
         true => tx
             .infer_fake_result(&asked, &node_args, "")
             .map(|(i, o)| (i, Some(o))),
         false => tx.infer_fake(&asked, &node_args, "").map(|i| (i, None)),
     };
-    tx.ints.captures_shapes = captures;
+    tx.st.captures_shapes = captures;
     let (inferred, shadow) = inferred?;
     let result = tx.emit_inferred_as(&callee, node_args, inferred, &args, repeatable)?;
     // What it gives that only the graph knows may be a size of others, without more being asked for.
     let is_unknown = tx.st.effects.early.len() > early;
-    tx.ints.captures_shapes |= gives_numbers || is_unknown;
+    tx.st.captures_shapes |= gives_numbers || is_unknown;
     let Some(body) = all.pop() else {
         return Err(Stop::Internal("what an operator gives".into()));
     };

@@ -135,7 +135,7 @@ impl<'py> Tx<'py> {
         }
         if let Var::Tensor(k) = key
             && let meta = self.st.effects.meta(k)
-            && (self.ints.captures_unknown() && meta.shape.is_empty() && meta.dtype.is_integral())
+            && (self.captures_unknown() && meta.shape.is_empty() && meta.dtype.is_integral())
             && !matches!(meta.dtype, DType::Bool | DType::UInt8)
             && !self.st.levels.shadows.contains_key(&k.node.0)
         {
