@@ -336,10 +336,9 @@ fn holds_number(b: &Bound<'_, PyAny>) -> bool {
     b.is_exact_instance_of::<PyInt>() || b.is_exact_instance_of::<PyFloat>()
 }
 
-/// `min` or `max` of tensors of one number each, where one graph is asked for: the number that Python would choose.
-/// `None` for other values.
+/// `min` or `max` of tensors of one number each: the one that Python would choose. `None` for other values.
 fn extreme_tensor(tx: &mut Tx<'_>, op: CompareOp, items: &[Var]) -> R<Option<Var>> {
-    if !tx.ints.is_whole || items.len() < 2 {
+    if items.len() < 2 || tx.st.levels.is_active() {
         return Ok(None);
     }
     let mut tensors = Vec::with_capacity(items.len());
@@ -348,7 +347,10 @@ fn extreme_tensor(tx: &mut Tx<'_>, op: CompareOp, items: &[Var]) -> R<Option<Var
         let Var::Tensor(t) = &v else { return Ok(None) };
         let meta = tx.st.effects.meta(t);
         let form = (meta.shape.to_vec(), meta.dtype, meta.device);
-        if !form.0.iter().all(|size| size.as_const() == Some(1)) {
+        // Each gets a gradient, whichever it is.
+        let is_recorded = tx.st.grad_enabled && meta.requires_grad && !tx.ints.is_whole;
+        let is_one = form.0.iter().all(|size| size.as_const() == Some(1));
+        if !is_one || is_recorded || !t.class.is(&tx.known.tensor) {
             return Ok(None);
         }
         tensors.push((v.clone(), form));
@@ -361,10 +363,14 @@ fn extreme_tensor(tx: &mut Tx<'_>, op: CompareOp, items: &[Var]) -> R<Option<Var
     let Some(mut best) = tensors.next() else {
         return Ok(None);
     };
+    tx.mark_place();
     for v in tensors {
         let flow = tx.compare(op, &v, &best)?;
         let better = tx.finish_flow(flow)?;
         best = tx.call_sync(&choose, Args::pos(vec![better, v, best]))?;
+        if let Var::Tensor(t) = &best {
+            tx.log.graph.set_chooses(t.node);
+        }
     }
     Ok(Some(best))
 }

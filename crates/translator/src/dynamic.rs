@@ -78,12 +78,8 @@ impl DynamicInts {
 
     /// Whether an int can be dynamic at all.
     pub fn any(&self) -> bool {
-        let before = [
-            self.before.is_empty(),
-            self.floats.is_empty(),
-            self.shapes.is_empty(),
-        ];
-        self.always || before.contains(&false) || !self.names.is_empty()
+        let none = self.before.is_empty() && self.floats.is_empty() && self.shapes.is_empty();
+        self.always || !none || !self.names.is_empty()
     }
 
     /// Learns what a set of guards holds ints to. An int with two values is dynamic.
