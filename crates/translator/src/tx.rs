@@ -276,15 +276,11 @@ impl<'py> Tx<'py> {
     /// Goes back from what was traced beside the graph and is kept as a graph of its own: what was guarded since
     /// stays, and what that graph needs.
     pub fn restore_but_needs(&mut self, snap: &Snapshot) {
-        let (needs_as_is, met_inference, met_subclass) = (
-            self.st.needs_as_is,
-            self.st.met_inference,
-            self.st.met_subclass,
-        );
+        let inside = self.st.clone();
         self.restore_but_guards(snap);
-        self.st.needs_as_is |= needs_as_is;
-        self.st.met_inference |= met_inference;
-        self.st.met_subclass |= met_subclass;
+        self.st.needs_as_is |= inside.needs_as_is;
+        self.st.met_inference |= inside.met_inference;
+        self.st.met_subclass |= inside.met_subclass;
     }
 
     // ---- objects of the graph ---------------------------------------------------------------

@@ -144,7 +144,10 @@ impl<'py> Tx<'py> {
             return self.tensor_getitem(t, &place);
         }
         // What traces the graph would take the number that it is now for an index, and guard it.
-        if matches!(key, Var::Int(_)) && (!self.runs_as_is || self.follows_from_read(key)) {
+        if matches!(key, Var::Int(_))
+            && (!self.runs_as_is
+                || self.follows_from_read(key) && !self.st.effects.has_known_sizes(t))
+        {
             let select = self.known.torch.getattr(self.py, "select")?;
             let dim = self.int(0);
             return self.graph_call(&select, Args::pos(vec![t.clone(), dim, key.clone()]));
