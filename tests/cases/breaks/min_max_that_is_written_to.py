@@ -1,4 +1,4 @@
-"""What `min` and `max` of tensors give is written to, or asked for who it is: the graph ends there."""
+"""What `min` and `max` of tensors give is written to, or asked who it is: the graph ends there."""
 
 import torch
 

@@ -1,4 +1,4 @@
-"""`min` and `max` of tensors of one number give one of the tensors itself, whatever their values."""
+"""`min` and `max` of tensors of one number give one of the tensors itself, whichever it is."""
 
 import torch
 
@@ -21,4 +21,4 @@ def inputs():
 
 def calls():
     x, y = torch.tensor([1.0, 5, 2]), torch.tensor([float("nan"), 3, 1])
-    return [(x, y + 3, torch.tensor(4.0)), (x, y, torch.tensor(4.0)), (x, x * 2, torch.tensor(40.0))]
+    return [(x, y + 3, torch.tensor(4.0)), (x, y, torch.tensor(4.0)), (x, x * 2, torch.tensor(9.0))]

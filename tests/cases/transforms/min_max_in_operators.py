@@ -1,4 +1,4 @@
-"""In a function of a control flow operator `min` and `max` of tensors go element by element, as without a compiler."""
+"""In functions of operators `min` and `max` of tensors go element by element."""
 
 import torch
 
@@ -10,7 +10,8 @@ ALONE = True
 
 
 def fn(x, y, f):
-    larger = torch.cond(x.sum() > 0, lambda a, b: max(a, b, b + 1), lambda a, b: min(a, 0.5), (x, y))
+    pair = (x, y)
+    larger = torch.cond(x.sum() > 0, lambda a, b: max(a, b, b + 1), lambda a, b: min(a, 0.5), pair)
     chosen = torch.cond(f * 2 > 3, lambda a: a + 1, lambda a: a - 1, (larger,))
     both = torch.cond((f > 1) & (x.dim() == 1), torch.sin, torch.cos, (chosen,))
     rows = torch.vmap(lambda row, at: row[at])(x.expand(2, -1), torch.arange(2))
