@@ -82,7 +82,6 @@ OPTIONS: dict[str, dict[str, Option]] = {
             "the code that was used last is tried first", always=(False,)
         ),
         "log_graph_in_out_metadata": _TRACER,
-        "force_parameter_static_shapes": _always(True, "sizes of parameters are constants"),
         "force_nn_module_property_static_shapes": Option(
             "an int of a module that is seen to change becomes dynamic", always=(True, False)
         ),

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     specialize_int: bool
     #: A float is a constant, also where it is seen to change.
     specialize_float: bool
+    #: Sizes of parameters are constants, also where they are seen to change.
+    force_parameter_static_shapes: bool
     #: A number that is read from a tensor (``x.item()``) may also be a size or a place in a tensor.
     capture_scalar_outputs: bool
     #: Operations whose results' sizes depend on data (``nonzero``, ``x[mask]``) stay in the graph.

@@ -43,6 +43,17 @@ def test_marked_sizes():
     assert graphs_of(lambda x: x.sum(0) / x.shape[0], calls) == 1
 
 
+@pytest.mark.parametrize("backend", ["eager", BACKEND])
+@pytest.mark.parametrize(("forced", "expected"), [(True, 4), (False, 2)])
+def test_sizes_of_parameters_change_where_torchs_option_says_so(backend, forced, expected):
+    def fn(x, weight):
+        return (x @ weight.t()).sum(0)
+
+    calls = [(torch.randn(3, 2), torch.nn.Parameter(torch.randn(rows, 2))) for rows in (2, 4, 5, 7)]
+    with torch._dynamo.config.patch(force_parameter_static_shapes=forced):
+        assert graphs_of(fn, calls, backend=backend) == expected
+
+
 def test_sizes_zero_and_one_have_graphs_of_their_own():
     calls = [(torch.randn(n, 3),) for n in [4, 5, 6, 1, 1, 0, 7]]
     assert graphs_of(lambda x: x * 2, calls) == 4

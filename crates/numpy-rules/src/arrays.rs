@@ -12,6 +12,7 @@ use variables::{Body, Obj, ObjId, Origin, Var};
 
 use crate::call::call;
 use crate::changing_floats::{call_on_numbers, item_value, operator_of_floats};
+use crate::numbers::note_operation;
 use crate::probe::Stand;
 use crate::sizes::SizesAt;
 use crate::subscripts;
@@ -239,7 +240,11 @@ pub(crate) fn operator(tx: &mut Tx<'_>, name: &str, operands: &[&Var]) -> Given 
     if !is_subscript && let Some(made) = call_on_numbers(tx, &what, &args)? {
         return Ok(Some(made));
     }
-    call(tx, &what, &args)
+    let made = call(tx, &what, &args)?;
+    if let (Some(Flow::Value(made)), [a, b]) = (&made, &args.pos[..]) {
+        note_operation(tx, made, &what, [a, b]);
+    }
+    Ok(made)
 }
 
 /// One of NumPy's numbers as Python's, which is what a tensor takes it for.

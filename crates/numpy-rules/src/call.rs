@@ -16,6 +16,8 @@ use crate::arguments::{Asked, node_args_with_numbers};
 use crate::division::by_zero;
 use crate::float_operands::float_operand;
 use crate::graph_arguments::{Form, array_node, graph_arg};
+use crate::narrow_integers::by_value;
+use crate::numbers::with_changing_items;
 use crate::operation::{Maker, operation};
 use crate::probe::{Call, Probed, class_of, is_same_kind, shares};
 use crate::sizes::{SizesAt, TIMES, decided_by_data};
@@ -32,7 +34,7 @@ use crate::what::What;
 /// A break where NumPy raises, or torch has nothing that gives the same.
 pub(crate) fn call<'py>(tx: &mut Tx<'py>, what: &What<'_, 'py>, args: &Args) -> Given {
     let values: Vec<&Var> = args.values().collect();
-    let has_number = tx.has_numpy_number(values.iter().copied());
+    let has_number = values.iter().any(|v| tx.holds_numpy_number(v));
     if has_number && what.takes_any_number && any_array(tx, &values) {
         let made = tx.with_numpy_numbers(&values, crate::numbers::beside_array, |tx, values| {
             let made = call_with(tx, what, &args.with_values(values))?;
@@ -44,8 +46,11 @@ pub(crate) fn call<'py>(tx: &mut Tx<'py>, what: &What<'_, 'py>, args: &Args) -> 
     }
     if has_number && !what.takes_any_number {
         let ints = values.iter().map(|v| {
-            let int = with_changing_ints(tx, v)?;
-            Ok(int.unwrap_or_else(|| (*v).clone()))
+            let ints = match v {
+                Var::Obj(_) => with_changing_items(tx, v)?,
+                v => with_changing_ints(tx, v)?,
+            };
+            Ok(ints.unwrap_or_else(|| (*v).clone()))
         });
         let ints = ints.collect::<R<Vec<Var>>>()?;
         return call_with(tx, what, &args.with_values(&ints));
@@ -62,6 +67,8 @@ fn any_array(tx: &Tx<'_>, values: &[&Var]) -> bool {
 }
 
 fn call_with<'py>(tx: &mut Tx<'py>, what: &What<'_, 'py>, args: &Args) -> Given {
+    let by_value = by_value(tx, what, args)?;
+    let args = by_value.as_ref().unwrap_or(args);
     match by_zero(tx, what, args, |tx, args| of_sizes(tx, what, args))? {
         None => of_sizes(tx, what, args),
         made => Ok(made),

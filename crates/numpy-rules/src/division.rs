@@ -37,8 +37,8 @@ pub(crate) fn by_zero<'py>(
     if !what.is_universal {
         return Ok(None);
     }
-    let is_in_place = is_one_of(what, DIVIDING_IN_PLACE)?;
-    if !is_in_place && !is_one_of(what, DIVIDING)? {
+    let is_in_place = what.is_one_of(DIVIDING_IN_PLACE)?;
+    if !is_in_place && !what.is_one_of(DIVIDING)? {
         return Ok(None);
     }
     let [dividend, divisor, ..] = &args.pos[..] else {
@@ -82,19 +82,6 @@ pub(crate) fn by_zero<'py>(
         one => compute(tx, masked, &one, &counts)?,
     };
     Ok(Some(Flow::Value(made)))
-}
-
-fn is_one_of(what: &What<'_, '_>, functions: &[(&str, &[&str])]) -> PyResult<bool> {
-    let py = what.real.py();
-    for (module, names) in functions {
-        let module = py.import(*module)?;
-        for name in *names {
-            if module.getattr(*name)?.is(&what.real) {
-                return Ok(true);
-            }
-        }
-    }
-    Ok(false)
 }
 
 /// Whether a value is an integer, or an array or tensor of such.

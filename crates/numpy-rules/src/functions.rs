@@ -12,6 +12,7 @@ use variables::{Body, Obj, Var};
 
 use crate::call::call;
 use crate::changing_floats::{call_on_numbers, is_changing};
+use crate::composed::composed;
 use crate::what::What;
 
 /// Functions of constants that torch does not have.
@@ -115,6 +116,9 @@ fn function<'py>(
         return Ok(None);
     }
     if let Some(flow) = array_of_arrays(tx, &what, args)? {
+        return Ok(Some(flow));
+    }
+    if let Some(flow) = composed(tx, &what, args)? {
         return Ok(Some(flow));
     }
     let by_place = by_place(&what, args)?;

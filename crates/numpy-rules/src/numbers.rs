@@ -14,24 +14,35 @@ use translator::dynamic::DynamicInts;
 use translator::stop::{R, Stop};
 use translator::tx::{Args, Tx};
 use variables::constants::const_val;
-use variables::{ArrayBody, Body, EarlyArg, EarlyCall, EarlyKind, Obj, ObjState, Var};
+use variables::{
+    ArrayBody, Body, EarlyArg, EarlyCall, EarlyKind, IntOperation, Obj, ObjState, Origin, Var,
+};
 
 use crate::early_tensors::{early_input, early_tensor};
 use crate::operation::Maker;
+use crate::subscripts::{replaced, with_changing_ints};
+use crate::tensors::index_number;
 use crate::values::{array_of, check_state, dtype_name, no_tensor};
+use crate::what::What;
+use bytecode::op::BinaryOp;
+use tensor_meta::DType;
 
-/// A number from outside, as a number that the graph reads; `None` where it is a constant.
+/// A number from outside, as a number that the graph reads, or a tuple or list with dynamic ints in place of integers
+/// that change; `None` where all are constants.
 pub(crate) fn read_number(tx: &mut Tx<'_>, v: &Var) -> R<Option<Var>> {
+    if let Some(items) = with_changing_items(tx, v)? {
+        return Ok(Some(items));
+    }
     if let Some(float) = tx.float_of_number(v) {
         return Ok(Some(Var::Float(float)));
+    }
+    if let Some(int) = changing_int(tx, v)? {
+        return Ok(Some(int));
     }
     let l = match v {
         Var::Lazy(l) => l,
         v => return read_of_graph(tx, v),
     };
-    if let Some(int) = changing_int(tx, v)? {
-        return Ok(Some(int));
-    }
     let number = l.obj.bind(tx.py).call_method0("item")?;
     let fits = number.is_exact_instance_of::<PyInt>() && number.extract::<i64>().is_ok();
     let is_read = fits || number.is_exact_instance_of::<PyFloat>();
@@ -42,10 +53,29 @@ pub(crate) fn read_number(tx: &mut Tx<'_>, v: &Var) -> R<Option<Var>> {
     read(tx, &tensor)
 }
 
-/// An integer from outside that was another one before, as a dynamic int; `None` for anything else.
+/// An integer from outside that was another one before, or one that comes of such, as a dynamic int; `None` for
+/// anything else.
 pub(crate) fn changing_int(tx: &mut Tx<'_>, v: &Var) -> R<Option<Var>> {
-    let Var::Lazy(l) = v else { return Ok(None) };
-    let number = l.obj.bind(tx.py).clone();
+    match v {
+        Var::Lazy(l) => of_source(tx, &l.obj, l.source),
+        Var::Obj(id) => match (&tx.obj(*id).body, &tx.obj(*id).origin) {
+            (Body::Array(body), Origin::New) => match body.of_ints.clone() {
+                Some(operation) => of_operation(tx, &operation),
+                None => Ok(None),
+            },
+            (Body::Array(_), Origin::Source { obj, source }) => {
+                let (obj, source) = (obj.clone(), *source);
+                of_source(tx, &obj, source)
+            }
+            _ => Ok(None),
+        },
+        _ => Ok(None),
+    }
+}
+
+/// An integer from outside that was another one before.
+fn of_source(tx: &mut Tx<'_>, obj: &Obj, source: SourceId) -> R<Option<Var>> {
+    let number = obj.bind(tx.py).clone();
     let is_number = tx.known.is_numpy_scalar(number.get_type().as_any());
     if !is_number || !tx.ints.as_inputs || tx.ints.specialize_int {
         return Ok(None);
@@ -54,11 +84,75 @@ pub(crate) fn changing_int(tx: &mut Tx<'_>, v: &Var) -> R<Option<Var>> {
     // NumPy's booleans and floats are none.
     let value = index.call1((&number,)).and_then(|i| i.extract());
     let Ok(value) = value else { return Ok(None) };
-    if !was_another(tx, &l.obj, l.source)? {
+    if !was_another(tx, obj, source)? {
         return Ok(None);
     }
-    tx.guard_type(&number, l.source);
-    tx.int_of_source(&index, l.source, value)
+    tx.guard_type(&number, source);
+    tx.int_of_source(&index, source, value)
+}
+
+/// What an operation gives, by its operands as Python's ints; `None` where one is none.
+fn of_operation(tx: &mut Tx<'_>, operation: &IntOperation) -> R<Option<Var>> {
+    let [a, b] = &operation.operands;
+    match (operand(tx, a)?, operand(tx, b)?) {
+        (Some(a), Some(b)) => tx.binary_sync(operation.op, &a, &b).map(Some),
+        _ => Ok(None),
+    }
+}
+
+fn operand(tx: &mut Tx<'_>, v: &Var) -> R<Option<Var>> {
+    match v {
+        Var::Int(_) => Ok(Some(v.clone())),
+        Var::Const(o) if o.bind(tx.py).is_exact_instance_of::<PyInt>() => Ok(Some(v.clone())),
+        Var::Const(_) => index_number(tx, v),
+        v => tx.inside(|tx| changing_int(tx, v)),
+    }
+}
+
+/// Keeps with one of NumPy's integers that the graph makes what it comes of, where that is an operation of integers
+/// that is Python's, up to what does not fit 64 bits.
+pub(crate) fn note_operation(
+    tx: &mut Tx<'_>,
+    made: &Var,
+    what: &What<'_, '_>,
+    operands: [&Var; 2],
+) {
+    let ops = [BinaryOp::Add, BinaryOp::Subtract, BinaryOp::Multiply];
+    let op = ops.into_iter().find(|op| op.function(false) == what.name);
+    let (Some(op), Some(id)) = (op, tx.array_id(made)) else {
+        return;
+    };
+    let state = tx.obj(id);
+    let Body::Array(body) = &state.body else {
+        return;
+    };
+    let is_long = tx.st.effects.meta(&body.tensor).dtype == DType::Int64;
+    if !is_long || tx.known.is_exact_ndarray(&state.class) {
+        return;
+    }
+    let operands = operands.map(Var::clone);
+    let of_ints = Some(Rc::new(IntOperation { op, operands }));
+    let body = ArrayBody {
+        of_ints,
+        ..(**body).clone()
+    };
+    tx.st.effects.get_mut(id).body = Body::Array(Rc::new(body));
+}
+
+/// A tuple or list with dynamic ints in place of those of its items that are integers that change; `None` where there
+/// are none.
+pub(crate) fn with_changing_items(tx: &mut Tx<'_>, v: &Var) -> R<Option<Var>> {
+    let Var::Obj(id) = v else {
+        return match v {
+            Var::Tuple(_) => with_changing_ints(tx, v),
+            _ => Ok(None),
+        };
+    };
+    let items: Vec<Var> = match &tx.obj(*id).body {
+        Body::List(items) => items.iter().cloned().collect(),
+        _ => return Ok(None),
+    };
+    Ok(replaced(tx, &items, changing_int)?.map(|items| tx.new_list(items)))
 }
 
 /// The number that a tensor without dimensions holds, as one that the graph reads.
@@ -139,6 +233,7 @@ fn in_graph(tx: &mut Tx<'_>, obj: &Obj, source: SourceId) -> R<Option<Var>> {
         copied: None,
         known: None,
         float: None,
+        of_ints: None,
     };
     let class = b.get_type().into_any().unbind();
     let body = Body::Array(Rc::new(body));

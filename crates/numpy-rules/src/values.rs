@@ -240,6 +240,7 @@ fn bring_in(tx: &mut Tx<'_>, id: ObjId) -> R<ArrayBody> {
         copied,
         known: None,
         float: None,
+        of_ints: None,
     })
 }
 
@@ -296,6 +297,7 @@ pub(crate) fn new_array(
         copied,
         known: looks.known.map(|obj| (obj, array_writes)),
         float: looks.float,
+        of_ints: None,
     };
     let state = ObjState::new(class, Body::Array(Rc::new(body)));
     Ok(Var::Obj(tx.st.effects.add(state)))

@@ -55,4 +55,24 @@ impl<'a, 'py> What<'a, 'py> {
         let torch = TorchNumpy::get(py)?.of(&real);
         Self::function(name, real, torch)
     }
+
+    /// Whether it is one of these functions, each named in its module.
+    ///
+    /// # Errors
+    /// Where a module has no such name.
+    pub(crate) fn is_one_of(&self, functions: &[(&str, &[&str])]) -> PyResult<bool> {
+        let py = self.real.py();
+        for (module, names) in functions {
+            let module = py.import(*module)?.into_any();
+            for name in *names {
+                let found = name
+                    .split('.')
+                    .try_fold(module.clone(), |o, n| o.getattr(n))?;
+                if found.is(&self.real) {
+                    return Ok(true);
+                }
+            }
+        }
+        Ok(false)
+    }
 }

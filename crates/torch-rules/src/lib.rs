@@ -43,6 +43,7 @@ mod regions;
 mod state_calls;
 mod streams;
 mod subclasses;
+mod subscripts;
 pub mod substitutes;
 mod tensor_classes;
 mod torch_python;
@@ -98,6 +99,8 @@ pub const ASKED: Torch = Torch {
     ask: function_modes::ask,
     operator_in_modes: function_modes::operator_in_modes,
     method_in_modes: function_modes::method_in_modes,
+    subscript: subscripts::subscript,
+    set_subscript: subscripts::set_subscript,
     attribute_in_modes: function_modes::attribute_in_modes,
     tensor_accessor: function_modes::tensor_accessor,
     make_on_entered_device: entered_device::make_on_entered_device,

@@ -53,6 +53,8 @@ pub struct DynamicInts {
     pub specialize_int: bool,
     /// floats are
     pub specialize_float: bool,
+    /// sizes of parameters are
+    pub fixes_parameters: bool,
     /// NumPy's numbers are, but for operands of arrays
     pub specialize_numpy: bool,
     /// sizes that the program marks as unbacked are like those that it marks as dynamic
@@ -184,7 +186,7 @@ fn size_name(tensor: &str, dim: usize) -> String {
 
 impl Tx<'_> {
     /// Whether numbers and sizes that are known only when the graph runs may be sizes in it.
-    pub(crate) fn captures_unknown(&self) -> bool {
+    pub fn captures_unknown(&self) -> bool {
         self.ints.captures_scalars || self.st.captures_shapes
     }
 

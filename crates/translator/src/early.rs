@@ -146,6 +146,18 @@ impl Tx<'_> {
         }
     }
 
+    /// Whether a value is one of NumPy's numbers, or a tuple or list with one.
+    pub fn holds_numpy_number(&self, v: &Var) -> bool {
+        match v {
+            Var::Tuple(t) => t.items.iter().any(|v| self.is_numpy_number(v)),
+            Var::Obj(id) => match &self.obj(*id).body {
+                Body::List(items) => items.iter().any(|v| self.is_numpy_number(v)),
+                _ => self.is_numpy_number(v),
+            },
+            v => self.is_numpy_number(v),
+        }
+    }
+
     /// Makes an operation that takes NumPy's numbers as `convert` has them in the graph. `None` where they
     /// are constants, or it needs their values.
     ///
@@ -161,7 +173,7 @@ impl Tx<'_> {
         let mut changed = false;
         let mut read: Vec<Var> = args.iter().map(|v| (*v).clone()).collect();
         for v in &mut read {
-            if self.is_numpy_number(v)
+            if self.holds_numpy_number(v)
                 && let Some(number) = convert(self, v)?
             {
                 *v = number;

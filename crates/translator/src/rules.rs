@@ -171,6 +171,10 @@ pub struct Torch {
     pub operator_in_modes: fn(&mut Tx<'_>, &str, &[Var]) -> Given,
     /// a method of a tensor, by name, that they may be asked about
     pub method_in_modes: fn(&mut Tx<'_>, &Var, &str, &Args) -> Given,
+    /// `tensor[key]` where that is more than the one node
+    pub subscript: fn(&mut Tx<'_>, &Var, &Var) -> Given,
+    /// `tensor[key] = value` where that is more than the one node; whether it is
+    pub set_subscript: fn(&mut Tx<'_>, &Var, &Var, &Var) -> R<bool>,
     /// a read of a tensor's attribute, or a write of the value, that they may be asked about
     pub attribute_in_modes: fn(&mut Tx<'_>, &Var, &Arc<str>, Option<&Var>) -> Given,
     /// `__get__` or `__set__` of an attribute of tensors

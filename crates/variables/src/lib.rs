@@ -45,8 +45,8 @@ pub use effects::{
 pub use float::{FloatBinary, FloatExpr, FloatVar};
 pub use key::{Doubt, Key};
 pub use object::{
-    ArrayBody, Body, CallResult, CopiedArray, DictView, GroupState, IterBody, ObjId, ObjState,
-    Origin,
+    ArrayBody, Body, CallResult, CopiedArray, DictView, GroupState, IntOperation, IterBody, ObjId,
+    ObjState, Origin,
 };
 pub use var::{
     FuncVar, IntVar, LazyVar, MethodVar, Obj, PyVar, SuperVar, TensorInput, TensorVar, TextPart,

@@ -3,6 +3,7 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
+use bytecode::op::BinaryOp;
 pub use cpython_abi::objects::DictView;
 use fx_graph::NodeId;
 use guards::SourceId;
@@ -74,7 +75,7 @@ pub enum Body {
 }
 
 /// See [`Body::Array`].
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct ArrayBody {
     /// the tensor, on the same memory
     pub tensor: Rc<TensorVar>,
@@ -90,10 +91,21 @@ pub struct ArrayBody {
     pub known: Option<(Obj, u32)>,
     /// the float that a number of NumPy's was made of
     pub float: Option<Rc<FloatVar>>,
+    /// the operation of integers that gave a number of NumPy's
+    pub of_ints: Option<Rc<IntOperation>>,
+}
+
+/// An operation of two integers, NumPy's or Python's.
+#[derive(Debug)]
+pub struct IntOperation {
+    /// which one
+    pub op: BinaryOp,
+    /// its operands
+    pub operands: [Var; 2],
 }
 
 /// How an array whose tensor is a copy lies in the memory of another.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct CopiedArray {
     /// [`crate::Effects::writes`] when the copy was made: it holds what the array holds as long as that is the same
     pub writes: u32,
@@ -102,7 +114,7 @@ pub struct CopiedArray {
 }
 
 /// A call without effects, which may be made later than the program makes it.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct CallResult {
     /// what is called
     pub function: Obj,

@@ -611,6 +611,7 @@ impl<'py> Compilation<'_, 'py> {
         let mut ints = DynamicInts::new(always);
         ints.specialize_int = self.config.specialize_int;
         ints.specialize_float = self.config.specialize_float;
+        ints.fixes_parameters = self.config.force_parameter_static_shapes;
         if self.ctx.dynamic() != Some(false) && self.config.automatic_dynamic_shapes {
             ints.names = self.entries.changing(self.py);
             for entry in self.entries.entries(self.py) {

@@ -19,6 +19,8 @@ pub struct Config {
     pub specialize_int: bool,
     /// a float is
     pub specialize_float: bool,
+    /// sizes of parameters are constants, also where they are seen to change
+    pub force_parameter_static_shapes: bool,
     /// numbers that are read from tensors may be sizes
     pub capture_scalar_outputs: bool,
     /// operations whose results have sizes that depend on data are captured
@@ -57,6 +59,7 @@ impl Config {
         automatic_dynamic_shapes: true,
         specialize_int: false,
         specialize_float: false,
+        force_parameter_static_shapes: true,
         capture_scalar_outputs: false,
         capture_dynamic_output_shape_ops: false,
         recompile_limit: 8,
@@ -183,6 +186,7 @@ options!(
     automatic_dynamic_shapes,
     specialize_int,
     specialize_float,
+    force_parameter_static_shapes,
     capture_scalar_outputs,
     capture_dynamic_output_shape_ops,
     recompile_limit,

@@ -7,20 +7,15 @@
 //! Invariant: a graph leaves every context that it enters. One that is open where a graph ends is
 //! entered by the residual code, as the object that it is.
 
-use std::sync::Arc;
-
 use fx_graph::{Arg, Kwargs, NodeId};
 use operations::contexts::MODULE;
 use pyo3::prelude::*;
-use pyo3::types::PyInt;
-use tensor_meta::DType;
 use torch_abi::names;
-use variables::contexts::{Effect, OpenContext};
-use variables::{Body, Obj, Var};
+use variables::Obj;
+use variables::contexts::Effect;
 
-use super::emit::Callee;
 use crate::stop::R;
-use crate::tx::{Args, Flow, Tx};
+use crate::tx::Tx;
 
 /// The module of torch with the functions that enter and leave an inference mode.
 pub const GRAD_MODE: &str = "torch.autograd.grad_mode";
@@ -29,67 +24,6 @@ pub const GRAD_MODE: &str = "torch.autograd.grad_mode";
 pub const SUBSCRIPTS: &str = names::TRACE_WRAPPED;
 
 impl Tx<'_> {
-    /// `t[key]` where a mode that was entered here takes it for a look-up by tensors: all parts of the key
-    /// are tensors or ints.
-    ///
-    /// # Errors
-    /// As [`Tx::graph_call`].
-    pub(crate) fn subscript_by_tensors(&mut self, t: &Var, key: &Var) -> R<Option<Flow>> {
-        let modes = |o: &OpenContext| matches!(o.effect, Effect::Subscripts);
-        let mut indices = Vec::new();
-        if !self.st.contexts.iter().any(modes) || !self.index_parts(key, &mut indices)? {
-            return Ok(None);
-        }
-        let device = self.getattr_sync(t, &Arc::from("device"))?;
-        let make = Var::py(self.known.torch.getattr(self.py, "tensor")?);
-        for index in &mut indices {
-            if matches!(index, Var::Tensor(_)) {
-                continue;
-            }
-            let kw = vec![
-                (Arc::from("dtype"), self.dtype_var(DType::Int64)?),
-                (Arc::from("device"), device.clone()),
-            ];
-            let pos = vec![index.clone()];
-            *index = self.call_sync(&make, Args { pos, kw })?;
-        }
-        let f = self.py.import(SUBSCRIPTS)?.getattr("mod_index")?.unbind();
-        let path = format!("{SUBSCRIPTS}.mod_index");
-        let indices = self.new_list(indices);
-        let args = Args::pos(vec![t.clone(), indices]);
-        self.emit(&Callee::Function(&f, &path, None), &args)
-            .map(|v| Some(Flow::Value(v)))
-    }
-
-    /// The parts of a key, if all of them are tensors or ints.
-    fn index_parts(&mut self, key: &Var, out: &mut Vec<Var>) -> R<bool> {
-        let key = self.realize(key)?;
-        let items = match &key {
-            Var::Tensor(_) => {
-                out.push(key);
-                return Ok(true);
-            }
-            Var::Tuple(t) if t.class.is_none() => t.items.clone(),
-            Var::Obj(id) => match &self.obj(*id).body {
-                Body::List(items) => items.iter().cloned().collect(),
-                _ => return Ok(false),
-            },
-            _ => {
-                let int = self
-                    .as_const(&key)?
-                    .is_some_and(|o| o.bind(self.py).is_instance_of::<PyInt>());
-                out.push(key);
-                return Ok(int);
-            }
-        };
-        for item in &items {
-            if !self.index_parts(item, out)? {
-                return Ok(false);
-            }
-        }
-        Ok(true)
-    }
-
     /// The grad mode changes from here on, in the graph as well.
     ///
     /// # Errors

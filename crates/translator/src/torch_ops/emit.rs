@@ -113,7 +113,12 @@ impl<'py> Tx<'py> {
         if let Some(read) = self.filled_by_tensor(callee, args)? {
             return self.emit(callee, &read);
         }
-        if args.values().any(|v| self.is_numpy_number(v)) {
+        let is_data = callee.traits().any(Does::FROM_DATA);
+        let is_number = |v: &Var| match is_data {
+            true => self.is_numpy_number(v),
+            false => self.holds_numpy_number(v),
+        };
+        if args.values().any(is_number) {
             let values: Vec<&Var> = args.values().collect();
             let convert = self.rules.arrays.read_number;
             let emit = |tx: &mut Self, read: &[Var]| tx.emit(callee, &args.with_values(read));

@@ -223,9 +223,9 @@ impl Tx<'_> {
         let (Some(sizes), Some(strides)) = (meta.sizes(), meta.stride()) else {
             return;
         };
-        // Parameters keep their sizes.
         let class = tensor.get_type();
         let takes = class.is(self.known.tensor.bind(self.py))
+            || !self.ints.fixes_parameters && class.is(self.known.parameter.bind(self.py))
             || self.is_asked(&class)
             || self.is_wrapper_class(&class);
         if !spec.strided || !takes {

@@ -3,7 +3,7 @@
 use bytecode::op::{BinaryOp, CompareOp, UnaryOp};
 use pyo3::prelude::*;
 use pyo3::types::PyType;
-use tensor_meta::{Alias, DType, Does, Reads};
+use tensor_meta::{Alias, Does, Reads};
 use variables::{Obj, Var};
 
 use super::emit::Callee;
@@ -18,7 +18,11 @@ impl<'py> Tx<'py> {
         Ok(self.known.operator.bind(self.py).getattr(name)?.unbind())
     }
 
-    fn call_operator(&mut self, name: &str, args: Vec<Var>) -> R<Flow> {
+    /// A function of the module `operator`, with at least one tensor among the arguments.
+    ///
+    /// # Errors
+    /// As [`Tx::graph_call`].
+    pub fn call_operator(&mut self, name: &str, args: Vec<Var>) -> R<Flow> {
         if self.is_seen_with(args.iter()) {
             if let Some(flow) = (self.rules.torch.operator_in_modes)(self, name, &args)? {
                 return Ok(flow);
@@ -111,46 +115,8 @@ impl<'py> Tx<'py> {
     /// As [`Tx::graph_call`].
     pub fn tensor_getitem(&mut self, t: &Var, key: &Var) -> R<Flow> {
         let key = &(self.rules.arrays.as_index)(self, key)?;
-        if let Some(asked) = self.indexes_with.clone() {
-            let indices = match key {
-                Var::Tuple(items) => items.items.clone(),
-                key => vec![key.clone()],
-            };
-            if indices.iter().all(|i| matches!(i, Var::Tensor(_))) {
-                let indices = self.new_list(indices);
-                let indices = self.node_args(&Args::pos(vec![t.clone(), indices]))?;
-                let callee = Callee::Function(&asked, "torch.ops.aten.index", None);
-                let (inferred, out) = self.infer_fake_result(&callee, &indices, "")?;
-                let f = self.operator("getitem")?;
-                let args = Args::pos(vec![t.clone(), key.clone()]);
-                let node_args = self.node_args(&args)?;
-                let callee = Callee::Function(&f, "operator.getitem", None);
-                let shadowed = self.gives_shadow(&node_args);
-                let made = self.emit_inferred_as(&callee, node_args, inferred, &args, true)?;
-                if shadowed {
-                    self.keep_shadow(&made, out.bind(self.py))?;
-                }
-                return Ok(Flow::Value(made));
-            }
-        }
-        if let Var::Tensor(k) = key
-            && let meta = self.st.effects.meta(k)
-            && (self.captures_unknown() && meta.shape.is_empty() && meta.dtype.is_integral())
-            && !matches!(meta.dtype, DType::Bool | DType::UInt8)
-            && !self.st.levels.shadows.contains_key(&k.node.0)
-        {
-            let place = self.tensor_method(key, "item", Args::default())?;
-            let place = self.finish_flow(place)?;
-            return self.tensor_getitem(t, &place);
-        }
-        // What traces the graph would take the number that it is now for an index, and guard it.
-        if matches!(key, Var::Int(_))
-            && (!self.runs_as_is
-                || self.follows_from_read(key) && !self.st.effects.has_known_sizes(t))
-        {
-            let select = self.known.torch.getattr(self.py, "select")?;
-            let dim = self.int(0);
-            return self.graph_call(&select, Args::pos(vec![t.clone(), dim, key.clone()]));
+        if let Some(made) = (self.rules.torch.subscript)(self, t, key)? {
+            return Ok(made);
         }
         self.call_operator("getitem", vec![t.clone(), key.clone()])
     }
@@ -161,15 +127,8 @@ impl<'py> Tx<'py> {
     /// As [`Tx::graph_call`].
     pub fn tensor_setitem(&mut self, t: &Var, key: &Var, value: &Var) -> R<()> {
         let key = &(self.rules.arrays.as_index)(self, key)?;
-        // The place of a number that only the graph knows is a view of the tensor.
-        if matches!(key, Var::Int(_)) && self.follows_from_read(key) {
-            let number = self.look(value)?;
-            if !matches!(number, Var::Tensor(_)) {
-                let flow = self.tensor_getitem(t, key)?;
-                let place = self.finish_flow(flow)?;
-                let args = crate::tx::Args::pos(vec![number]);
-                return self.tensor_method(&place, "fill_", args).map(drop);
-            }
+        if (self.rules.torch.set_subscript)(self, t, key, value)? {
+            return Ok(());
         }
         self.call_operator("setitem", vec![t.clone(), key.clone(), value.clone()])
             .map(|_| ())

@@ -25,12 +25,7 @@ impl Tx<'_> {
             return self.getitem(&mapping, &key);
         }
         match &obj {
-            Var::Tensor(_) => {
-                return match self.subscript_by_tensors(&obj, &key)? {
-                    Some(found) => Ok(found),
-                    None => self.tensor_getitem(&obj, &key),
-                };
-            }
+            Var::Tensor(_) => return self.tensor_getitem(&obj, &key),
             Var::Tuple(t) if t.class.as_ref().is_none_or(|c| c.is(&self.known.size)) => {
                 return self.tuple_item(t, &key).map(Flow::Value);
             }
