@@ -109,7 +109,9 @@ fn checkpoint(tx: &mut Tx<'_>, name: &'static str, mut args: Args) -> Given {
         return Err(tx.skipped(&function));
     };
     let function = args.pos.remove(0);
-    if !tx.st.grad_enabled {
+    // What is kept of the functions of a control flow operator, it decides itself.
+    let is_decided = tx.stand_ins.is_some() && !reentrant && !options.contains("context_fn")?;
+    if !tx.st.grad_enabled || is_decided {
         // There is nothing to keep or to compute again.
         return tx.call(&function, args).map(Some);
     }
