@@ -7,6 +7,8 @@
 //! Invariant: what plain Python refuses is left to it: functions that write to what they are given, or that
 //! give it back.
 
+use std::ops::Range;
+
 use fx_graph::{Arg, NodeData, NodeId, OpKind, Target};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyFloat, PyInt};
@@ -237,6 +239,10 @@ pub(crate) struct HigherOrder {
     pub(crate) constant: Constant,
     /// whether how large its results are may depend on data, as long as their other properties do not
     pub(crate) sizes_may_differ: bool,
+    /// whether arguments may lie in the same memory: compilers refuse that, and get copies
+    pub(crate) may_be_copies: bool,
+    /// which arguments may lie in the memory of others below compilers too
+    pub(crate) may_share: Range<usize>,
     /// whether torch has a rule for what it does to batches of `vmap`
     pub(crate) in_batches: bool,
     /// how many arguments come first of which the functions get two rows each
@@ -264,6 +270,8 @@ impl HigherOrder {
             number: None,
             constant: Constant::Nothing,
             sizes_may_differ: false,
+            may_be_copies: false,
+            may_share: 0..0,
             in_batches: false,
             at_two_rows: 0,
             inputs: Vec::new(),
@@ -577,7 +585,7 @@ pub(crate) fn higher_order(
     if in_batches && (inputs.is_empty() || inputs.iter().any(|v| is_int(tx, v))) {
         return Err(refused(op.path, "numbers, or nothing, in `vmap`"));
     }
-    share_no_memory(tx, op.path, &inputs)?;
+    set_apart(tx, &op, &mut inputs)?;
     let gives_numbers = all.iter().any(|body| numbers_in(&body.out));
     let is_recorded = is_recorded(tx, &inputs);
     if gives_numbers && op.constant == Constant::Int && is_recorded {
@@ -670,6 +678,37 @@ fn makes_new(data: &NodeData) -> bool {
 /// Whether an operator hands this to a function of its own.
 fn is_stand_in(tx: &Tx<'_>, node: NodeId) -> bool {
     tx.stand_ins.iter().flatten().any(|known| *known == node)
+}
+
+/// Sees to it that those arguments of a node lie in memory of their own which have to.
+fn set_apart(tx: &mut Tx<'_>, op: &HigherOrder, inputs: &mut [Var]) -> R<()> {
+    let mut apart = inputs.to_vec();
+    apart.drain(op.may_share.clone());
+    let Err(stop) = share_no_memory(tx, op.path, &apart) else {
+        return Ok(());
+    };
+    if !op.may_be_copies {
+        return Err(stop);
+    }
+    if tx.runs_as_is {
+        tx.st.needs_as_is = true;
+        return Ok(());
+    }
+    apart.clear();
+    for (at, v) in inputs.iter_mut().enumerate() {
+        if op.may_share.contains(&at) {
+            continue;
+        }
+        apart.push(v.clone());
+        if share_no_memory(tx, op.path, &apart).is_err() {
+            // The functions only read it.
+            let copy = tx.tensor_method(v, "clone", Args::default())?;
+            *v = tx.finish_flow(copy)?;
+            apart.pop();
+            apart.push(v.clone());
+        }
+    }
+    Ok(())
 }
 
 /// Torch refuses tensors that lie in the same memory.
