@@ -3,6 +3,7 @@
 use guards::{GuardKind, SourceId};
 use pyo3::prelude::*;
 use pyo3::types::{PyFloat, PyFunction, PyInt};
+use translator::early_tensors::early_tensor;
 use translator::raw::type_lookup;
 use translator::rules::{Given, Rule, RuleList, value};
 use translator::stop::R;
@@ -43,7 +44,7 @@ pub(crate) fn call_bound(
         return Ok(None);
     };
     let pos = args.into_iter().map(EarlyArg::Const).collect();
-    Ok(Some(Flow::Value(drawn(tx, method.clone(), pos, kind))))
+    Ok(Some(Flow::Value(drawn(tx, method.clone(), pos, kind)?)))
 }
 
 /// `generator.random()` and `generator.getrandbits(k)`.
@@ -58,10 +59,10 @@ pub(crate) fn draw_method(tx: &mut Tx<'_>, id: ObjId, name: &str, args: &Args) -
     };
     let mut pos = vec![EarlyArg::Source(generator)];
     pos.extend(args.into_iter().map(EarlyArg::Const));
-    Ok(Some(Flow::Value(drawn(tx, method, pos, kind))))
+    Ok(Some(Flow::Value(drawn(tx, method, pos, kind)?)))
 }
 
-fn drawn(tx: &mut Tx<'_>, function: Obj, pos: Vec<EarlyArg>, kind: Kind) -> Var {
+fn drawn(tx: &mut Tx<'_>, function: Obj, pos: Vec<EarlyArg>, kind: Kind) -> R<Var> {
     let range = match kind {
         Kind::Float => None,
         Kind::Int(range) => Some(range),
@@ -73,9 +74,27 @@ fn drawn(tx: &mut Tx<'_>, function: Obj, pos: Vec<EarlyArg>, kind: Kind) -> Var 
         kind: EarlyKind::Draw(range),
     };
     match range {
-        Some((least, _)) => tx.early_int(call, least),
-        None => tx.early_float(call),
+        Some((least, _)) if tx.can_make_early() => Ok(tx.early_int(call, least)),
+        Some((least, _)) => read_of_tensor(tx, call, least),
+        None => Ok(tx.early_float(call)),
     }
+}
+
+/// An int that a call gives, as one that the graph reads from a tensor: what a compiler has to know of an input is
+/// guarded, and no guard can look at what is not drawn yet.
+fn read_of_tensor(tx: &mut Tx<'_>, call: EarlyCall, value: i64) -> R<Var> {
+    let drawn = tx.add_early(call);
+    let function = tx.known.torch.bind(tx.py).getattr("tensor")?;
+    let tensor = function.call1((value,))?.unbind();
+    let early = tx.add_early(EarlyCall {
+        function: function.unbind(),
+        pos: vec![EarlyArg::Source(drawn)],
+        kw: Vec::new(),
+        kind: EarlyKind::Make,
+    });
+    let tensor = early_tensor(tx, &tensor, early, drawn, Vec::new())?;
+    let read = tx.tensor_method(&tensor, "item", Args::default())?;
+    tx.finish_flow(read)
 }
 
 /// What a method in C draws; `None` where it draws nothing, or raises.
@@ -85,7 +104,7 @@ fn kind_of(tx: &mut Tx<'_>, name: &str, args: &Args) -> R<Option<(Kind, Vec<Obj>
     }
     Ok(match (name, &args.pos[..]) {
         ("random", []) => Some((Kind::Float, Vec::new())),
-        ("getrandbits", [bits]) if tx.can_make_early() => {
+        ("getrandbits", [bits]) => {
             let bits = ints(tx, std::slice::from_ref(bits))?;
             match bits.as_deref() {
                 Some([bits @ 0..=62]) => {
@@ -130,9 +149,6 @@ fn ints(tx: &mut Tx<'_>, args: &[Var]) -> R<Option<Vec<i64>>> {
 
 /// `randint(a, b)`, `randrange(...)`, and what `choice` and `shuffle` are made of.
 fn draw_between(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
-    if !tx.can_make_early() {
-        return Ok(None);
-    }
     let Some((generator, rest)) = from_generator(tx, name, &args)? else {
         return Ok(None);
     };
@@ -193,9 +209,6 @@ fn draw_real(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
 
 /// `choice(items)` of numbers of one kind: which one it is is not known.
 fn draw_item(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
-    if !tx.can_make_early() {
-        return Ok(None);
-    }
     let Some((generator, [items])) = from_generator(tx, name, &args)? else {
         return Ok(None);
     };
@@ -268,7 +281,7 @@ fn method_drawn(
     for arg in rest {
         pos.extend(tx.as_const(arg)?.map(EarlyArg::Const));
     }
-    Ok(drawn(tx, function, pos, kind))
+    drawn(tx, function, pos, kind)
 }
 
 /// Whether what the method `name`, which is in Python, calls is the generator's own, in the instance and in the class.

@@ -19,7 +19,6 @@ mod call;
 mod changing_floats;
 mod composed;
 mod division;
-mod early_tensors;
 mod float_operands;
 mod functions;
 mod graph_arguments;

@@ -18,7 +18,6 @@ use variables::{
     ArrayBody, Body, EarlyArg, EarlyCall, EarlyKind, IntOperation, Obj, ObjState, Origin, Var,
 };
 
-use crate::early_tensors::{early_input, early_tensor};
 use crate::operation::Maker;
 use crate::subscripts::{replaced, with_changing_ints};
 use crate::tensors::index_number;
@@ -26,6 +25,7 @@ use crate::values::{array_of, check_state, dtype_name, no_tensor};
 use crate::what::What;
 use bytecode::op::BinaryOp;
 use tensor_meta::DType;
+use translator::early_tensors::{early_input, early_tensor};
 
 /// A number from outside, as a number that the graph reads, or a tuple or list with dynamic ints in place of integers
 /// that change; `None` where all are constants.

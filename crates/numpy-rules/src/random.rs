@@ -13,9 +13,9 @@ use translator::rules::{Given, value};
 use translator::tx::{Args, Tx};
 use variables::{EarlyArg, EarlyCall, EarlyKind, Obj, Origin, Var};
 
-use crate::early_tensors::early_tensor;
 use crate::operation::Maker;
 use crate::values::{Looks, check_state, new_array};
+use translator::early_tensors::early_tensor;
 
 /// Methods that do no more than draw, or, `seed`, say what is drawn next.
 const DRAWS: [&str; 23] = [

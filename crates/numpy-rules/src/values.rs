@@ -16,9 +16,9 @@ use variables::{
     ObjState, Origin, TensorVar, Var,
 };
 
-use crate::early_tensors::early_tensor;
 use crate::operation::Maker;
 use crate::sizes::SizesAt;
+use translator::early_tensors::early_tensor;
 
 /// An array, or a number of NumPy's, that the graph has.
 pub(crate) struct Array {

@@ -21,6 +21,7 @@ pub mod call;
 pub mod deferred;
 pub mod dynamic;
 pub mod early;
+pub mod early_tensors;
 mod hashing;
 pub mod methods;
 pub mod module_attr;

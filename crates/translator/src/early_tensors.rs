@@ -1,10 +1,10 @@
 //! Tensors that calls before the graph make of arrays and numbers, as inputs of the graph.
 
+use crate::stop::{R, Stop};
+use crate::tx::Tx;
 use guards::{IntExpr, SourceId};
 use tensor_meta::SymInt;
 use torch_abi::TorchAbi;
-use translator::stop::{R, Stop};
-use translator::tx::Tx;
 use variables::{Obj, Var};
 
 /// A tensor that an early call makes: a placeholder, named by what it is made `of`. It looks the same at each call, but
@@ -12,7 +12,7 @@ use variables::{Obj, Var};
 ///
 /// # Errors
 /// A break for tensors without plain strides.
-pub(crate) fn early_tensor(
+pub fn early_tensor(
     tx: &mut Tx<'_>,
     obj: &Obj,
     source: SourceId,
@@ -44,7 +44,7 @@ pub(crate) fn early_tensor(
 ///
 /// # Errors
 /// [`Stop::Internal`] where torch can't be read.
-pub(crate) fn early_input(tx: &Tx<'_>, early: SourceId) -> R<Option<Var>> {
+pub fn early_input(tx: &Tx<'_>, early: SourceId) -> R<Option<Var>> {
     let Some(input) = tx.log.inputs.iter().find(|i| i.source == early) else {
         return Ok(None);
     };
