@@ -6,7 +6,7 @@ from torch._higher_order_ops.while_loop import while_loop
 from torch.utils.checkpoint import checkpoint
 
 GRAPHS = 2
-REFERENCE_GRAPHS = 4
+REFERENCE_GRAPHS = 3
 SNAPSHOT = False
 ALONE = True
 
