@@ -12,6 +12,7 @@ use translator::rules::{Given, Rule, RuleList, value};
 use translator::stop::R;
 use translator::tx::{Args, Tx};
 use translator::values::Changing;
+use variables::contexts::{Level, LevelKind};
 use variables::{IntVar, Var};
 
 use crate::asked::pure_const;
@@ -338,7 +339,14 @@ fn holds_number(b: &Bound<'_, PyAny>) -> bool {
 
 /// `min` or `max` of tensors of one number each: the one that Python would choose. `None` for other values.
 fn extreme_tensor(tx: &mut Tx<'_>, op: CompareOp, items: &[Var]) -> R<Option<Var>> {
-    if items.len() < 2 || tx.st.levels.is_active() {
+    // Of a batch nobody asks the truth.
+    let in_batches = |l: &Level| !matches!(l.kind, LevelKind::Derivative(_));
+    let levels = &tx.st.levels;
+    if items.len() < 2
+        || tx.has_modes()
+        || levels.is_active() && !tx.ints.is_whole
+        || levels.entered.iter().any(in_batches)
+    {
         return Ok(None);
     }
     let mut tensors = Vec::with_capacity(items.len());
@@ -368,7 +376,10 @@ fn extreme_tensor(tx: &mut Tx<'_>, op: CompareOp, items: &[Var]) -> R<Option<Var
         let flow = tx.compare(op, &v, &best)?;
         let better = tx.finish_flow(flow)?;
         best = tx.call_sync(&choose, Args::pos(vec![better, v, best]))?;
-        if let Var::Tensor(t) = &best {
+        // What a level's tensors share is not known.
+        if let Var::Tensor(t) = &best
+            && !tx.st.levels.is_active()
+        {
             tx.log.graph.set_chooses(t.node);
         }
     }
