@@ -4,6 +4,7 @@ Each program runs under AOTAutograd and, a few of them, under inductor; results 
 """
 
 import copy
+import random
 
 import ferrodyn
 import pytest
@@ -459,4 +460,47 @@ def test_tangents_of_forward_mode_are_not_dropped(backend):
     torch.testing.assert_close(primal, expected)
     torch.testing.assert_close(found, (2 * x + x.cos()) * tangent)
     torch.testing.assert_close(compiled(x), expected)
+    assert len(backend.graphs) == 1
+
+
+class MadeInside(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.weight = nn.Parameter(torch.full((width, width), 2.0))
+        self.frozen = nn.Parameter(torch.arange(float(width)), requires_grad=False)
+        self.shift = nn.Buffer(torch.ones(width), persistent=False)
+
+    def forward(self, x):
+        return x @ self.weight + self.frozen + self.shift
+
+
+def uses_module(x):
+    net = MadeInside(3)
+    with torch.no_grad():
+        net.weight.mul_(0.5)
+    names = [(name, p.requires_grad, p.is_leaf) for name, p in net.named_parameters()]
+    assert names == [("weight", True, True), ("frozen", False, True)]
+    assert [name for name, _ in net.named_buffers()] == ["shift"]
+    return net(x)
+
+
+def draws_an_int(x):
+    return x * random.randint(1, 100) + random.choice([2, 3, 5])
+
+
+@pytest.mark.parametrize("fn", [uses_module, draws_an_int])
+@pytest.mark.parametrize("name", ["aot_eager", "inductor"])
+def test_one_graph_below_compilers(fn, name):
+    backend = known(name)
+    compiled = ferrodyn.compile(fn, backend=backend, fullgraph=True)
+    for seed in range(3):
+        results = []
+        for entry in (fn, compiled):
+            random.seed(seed)
+            x = torch.linspace(0, 1, 6).reshape(2, 3).requires_grad_()
+            made = entry(x)
+            made.sum().backward()
+            results.append((made, x.grad, random.getstate()))
+        torch.testing.assert_close(results[1][:2], results[0][:2])
+        assert results[1][2] == results[0][2]
     assert len(backend.graphs) == 1

@@ -131,6 +131,11 @@ impl<'a, 'py> Finished<'a, 'py> {
         self.tx.runs_as_is && self.tx.is_for_no_compiler()
     }
 
+    /// Whether a tensor is a leaf that the compiled function made.
+    pub fn is_made_leaf(&self, t: &TensorVar) -> bool {
+        self.tx.is_made_leaf(t.node)
+    }
+
     /// Whether what a tensor records leads to nothing but a leaf that the program has made in the graph.
     pub fn records_for_own_leaf(&self, t: &TensorVar) -> bool {
         self.tx.records_for_own_leaf(t.node)

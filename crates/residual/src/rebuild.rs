@@ -171,7 +171,8 @@ impl Emitter<'_, '_> {
         let meta = self.tx.state().effects.meta(t);
         let records = t.input.is_none() && meta.requires_grad;
         let is_own_leaf = records && meta.is_leaf;
-        if records && !self.tx.runs_as_is() && self.tx.records_for_own_leaf(t) {
+        let follows_leaf = records && self.tx.records_for_own_leaf(t);
+        if !self.tx.runs_as_is() && (follows_leaf || self.tx.is_made_leaf(t)) {
             let stop = Stop::brk(
                 "Tensor that the compiled function made a leaf is needed outside of it",
                 "A compiler gives a tensor out without a gradient of its own, and nothing that was computed of it leads back to it.",

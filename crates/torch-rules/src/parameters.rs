@@ -1,4 +1,4 @@
-//! Tensors of other classes that are made in the compiled function: `nn.Parameter`.
+//! Tensors of other classes that are made in the compiled function: `nn.Parameter`, `nn.Buffer`.
 
 use std::rc::Rc;
 
@@ -13,12 +13,12 @@ use variables::{TensorVar, Var};
 /// `Parameter(...)` and other classes of tensors.
 ///
 /// # Errors
-/// A break for all but parameters in a graph that runs as it is: a compiler makes plain tensors of
-/// them.
+/// A break for all but parameters and buffers, and those with `__torch_function__` or `__torch_dispatch__`.
 pub fn construct_tensor<'py>(tx: &mut Tx<'py>, class: &Bound<'py, PyType>, args: Args) -> R<Flow> {
-    let made = match class.is(tx.known.parameter.bind(tx.py)) {
-        true => make_parameter(tx, args)?,
-        false => match crate::wrappers::construct(tx, class, &args)? {
+    let made = match class {
+        class if class.is(tx.known.parameter.bind(tx.py)) => make_parameter(tx, args)?,
+        class if class.is(tx.known.buffer.bind(tx.py)) => make_buffer(tx, &args)?,
+        _ => match crate::wrappers::construct(tx, class, &args)? {
             Some(made) => Some(made),
             None => crate::subclasses::construct_subclass(tx, class, &args)?,
         },
@@ -30,9 +30,35 @@ pub fn construct_tensor<'py>(tx: &mut Tx<'py>, class: &Bound<'py, PyType>, args:
     ))
 }
 
+/// A plain tensor on the memory of another, marked as a buffer: what `Buffer.__new__` does.
+fn make_buffer(tx: &mut Tx<'_>, args: &Args) -> R<Option<Var>> {
+    let ([data], [] | [_]) = (&args.pos[..], &args.kw[..]) else {
+        return Ok(None);
+    };
+    let persistent = match args.kw.first() {
+        Some((name, v)) if &**name == "persistent" => v.clone(),
+        Some(_) => return Ok(None),
+        None => tx.bool(true),
+    };
+    let Var::Tensor(t) = tx.realize(data)? else {
+        return Ok(None);
+    };
+    if !t.class.is(&tx.known.tensor) || tx.st.effects.meta(&t).requires_grad {
+        return Ok(None);
+    }
+    let made = tx.tensor_method(&Var::Tensor(t), "detach", Args::default())?;
+    let made = tx.finish_flow(made)?;
+    let marks = [("persistent", persistent), ("_is_buffer", tx.bool(true))];
+    for (name, v) in marks {
+        let flow = tx.setattr(&made, &name.into(), Some(v))?;
+        tx.finish_flow(flow)?;
+    }
+    Ok(Some(made))
+}
+
 /// A leaf on the memory of a tensor.
 fn make_parameter(tx: &mut Tx<'_>, args: Args) -> R<Option<Var>> {
-    if !tx.runs_as_is || tx.st.levels.is_active() {
+    if tx.st.levels.is_active() || !tx.runs_as_is && tx.used.is_some() {
         return Ok(None);
     }
     let given = tx.by_name("__new__", args, &["data", "requires_grad"], 0, 2)?;
@@ -55,6 +81,9 @@ fn make_parameter(tx: &mut Tx<'_>, args: Args) -> R<Option<Var>> {
     if !(t.class.is(&tensor) || t.class.is(&parameter)) || requires_grad && !differentiable {
         return Ok(None);
     }
+    if !tx.runs_as_is {
+        return parameter_inside(tx, t, requires_grad).map(Some);
+    }
     meta.requires_grad = requires_grad;
     meta.is_leaf = true;
     meta.alias = Alias::View;
@@ -63,14 +92,28 @@ fn make_parameter(tx: &mut Tx<'_>, args: Args) -> R<Option<Var>> {
     let callee = Callee::Function(&parameter, "torch.nn.parameter.Parameter", None);
     let made = tx.emit_inferred(&callee, node_args, Inferred::Tensor(meta), &args)?;
     tx.st.needs_as_is = true;
+    as_parameter(tx, made).map(Some)
+}
+
+/// The same below a compiler, which has no parameters: a plain tensor that must not leave the graph.
+fn parameter_inside(tx: &mut Tx<'_>, t: Rc<TensorVar>, requires_grad: bool) -> R<Var> {
+    let data = tx.tensor_method(&Var::Tensor(t), "detach", Args::default())?;
+    let Var::Tensor(data) = tx.finish_flow(data)? else {
+        return Err(Stop::Internal("a parameter that is no tensor".into()));
+    };
+    tx.make_leaf(&data, requires_grad)?;
+    as_parameter(tx, Var::Tensor(data))
+}
+
+fn as_parameter(tx: &Tx<'_>, made: Var) -> R<Var> {
     let Var::Tensor(made) = made else {
         return Err(Stop::Internal("a parameter that is no tensor".into()));
     };
-    Ok(Some(Var::Tensor(Rc::new(TensorVar {
+    Ok(Var::Tensor(Rc::new(TensorVar {
         node: made.node,
-        class: parameter,
+        class: tx.known.parameter.clone(),
         meta: made.meta.clone(),
         input: None,
         fresh: true,
-    }))))
+    })))
 }

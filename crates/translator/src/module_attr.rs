@@ -9,8 +9,6 @@ use guards::Key as GuardKey;
 use guards::Source;
 use variables::{Obj, Var};
 
-use pyo3::prelude::*;
-
 use crate::raw::type_lookup;
 use crate::stop::R;
 use crate::tx::{Flow, Tx};
@@ -63,11 +61,9 @@ impl Tx<'_> {
             return Ok(None);
         }
         let value_class = self.type_of(value)?;
-        let b = value_class.bind(self.py);
-        let ty = b.cast::<pyo3::types::PyType>().map_err(pyo3::PyErr::from)?;
-        if ty.is_subclass(self.known.parameter.bind(self.py))?
-            || ty.is_subclass(self.known.module.bind(self.py))?
-        {
+        let (parameter, buffer) = (self.known.parameter.clone(), self.known.buffer.clone());
+        let derives = |tx: &Self, base| tx.is_subtype(&value_class, base);
+        if derives(self, &parameter) || derives(self, &self.known.module) {
             return Ok(None);
         }
         for registry in REGISTRIES {
@@ -83,6 +79,11 @@ impl Tx<'_> {
                 self.setitem(&dict, &key, value)?;
                 return Ok(Some(Flow::Value(self.none())));
             }
+        }
+        if self.is_parameter_like(value, &value_class, &parameter)?
+            || self.is_parameter_like(value, &value_class, &buffer)?
+        {
+            return Ok(None);
         }
         self.object_setattr(*id, class, name, Some(value.clone()))
             .map(Some)

@@ -106,6 +106,7 @@ impl<'py> Tx<'py> {
         self.no_dtype_lost(callee, args)?;
         if !self.runs_as_is {
             makes_no_quantized(callee)?;
+            self.draws_no_leaf(callee, args)?;
         }
         if let Some(plain) = self.without_named_tuples(callee, args)? {
             return self.emit(callee, &plain);

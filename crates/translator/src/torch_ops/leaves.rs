@@ -1,5 +1,5 @@
-//! Leaves that the compiled function makes of its own tensors: `t.requires_grad_()` and
-//! `t.requires_grad = True`.
+//! Leaves that the compiled function makes of its own tensors: `t.requires_grad_()`, `t.requires_grad = True`, and below
+//! a compiler `nn.Parameter(t)`.
 //!
 //! Invariant: nothing has looked at the tensor before but writes to it, so that no view of it and no
 //! operation's record is from before it became a leaf.
@@ -14,7 +14,7 @@ use variables::{Obj, TensorVar, Var};
 
 use super::emit::Callee;
 use super::raising;
-use crate::stop::R;
+use crate::stop::{R, Stop};
 use crate::tx::{Args, Tx};
 
 impl Tx<'_> {
@@ -31,26 +31,56 @@ impl Tx<'_> {
         if is_within || self.st.levels.is_active() || !self.may_become_leaf(t)? {
             return Ok(false);
         }
+        if !self.runs_as_is && (!wanted || self.used.is_some()) {
+            return Ok(false);
+        }
+        self.make_leaf(t, wanted)?;
+        Ok(true)
+    }
+
+    /// Makes a tensor of the graph's own a leaf. Below a compiler nobody can tell whether it is one, as long as nothing
+    /// that follows from it leaves the graph.
+    ///
+    /// # Errors
+    /// A break where an output waits that shows tensors.
+    pub fn make_leaf(&mut self, t: &Rc<TensorVar>, requires_grad: bool) -> R<()> {
         if !self.runs_as_is {
-            // Nobody can tell whether the tensor is a leaf, as long as nothing that follows from it leaves the graph.
-            if !wanted || self.used.is_some() {
-                return Ok(false);
-            }
             self.mark_place();
             self.st.own_leaves.push_back(t.node);
         }
         let mut meta = TensorMeta::clone(self.st.effects.meta(t));
-        meta.requires_grad = wanted;
+        meta.requires_grad = requires_grad;
         meta.is_leaf = true;
         meta.alias = Alias::Identity;
-        let args = Args::pos(vec![Var::Tensor(t.clone()), self.bool(wanted)]);
+        let args = Args::pos(vec![Var::Tensor(t.clone()), self.bool(requires_grad)]);
         let callee = Callee::Method("requires_grad_");
         let inferred = Inferred::Tensor(meta);
         self.check_shown(&callee, &args, &inferred)?;
         let node_args = self.node_args(&args)?;
         self.emit_inferred(&callee, node_args, inferred, &args)?;
         self.st.needs_as_is |= self.runs_as_is;
-        Ok(true)
+        Ok(())
+    }
+
+    /// # Errors
+    /// A break for random numbers that are written to such a leaf: a compiler draws others than eager mode, of which
+    /// the values of parameters are.
+    pub(super) fn draws_no_leaf(&self, callee: &Callee<'_>, args: &Args) -> R<()> {
+        let traits = callee.traits();
+        match args.pos.first() {
+            Some(Var::Tensor(t))
+                if traits.any(Does::DRAWS)
+                    && traits.any(Does::WRITES)
+                    && self.is_made_leaf(t.node) =>
+            {
+                Err(Stop::brk(
+                    "Parameter that is initialised at random in the compiled function",
+                    "A compiler draws other random numbers than eager mode.",
+                    "Make the module or the parameter outside of the compiled function.",
+                ))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Whether the program has made a tensor of the graph a leaf that records gradients.

@@ -290,7 +290,7 @@ impl Tx<'_> {
     }
 
     /// `torch.nn.Parameter` and `Buffer` count plain tensors that carry their mark.
-    fn is_parameter_like(&mut self, v: &Var, class: &Obj, info: &Obj) -> R<bool> {
+    pub(crate) fn is_parameter_like(&mut self, v: &Var, class: &Obj, info: &Obj) -> R<bool> {
         if self.is_subtype(class, info) {
             return Ok(true);
         }
