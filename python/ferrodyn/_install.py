@@ -21,6 +21,7 @@ from typing import Any
 import torch
 import torch._logging as torch_logging
 import torch.jit._recursive as scripting
+from torch._C._functorch import peek_interpreter_stack
 
 from . import _api, exc, logs
 from ._when_imported import when_imported
@@ -91,7 +92,7 @@ class _Replaced:
             if self._installed > 1:
                 return
             exc.import_torchs = True
-            self._replace(torch, "compile", _api.compile)
+            self._replace(torch, "compile", _beside(torch.compile, _api.compile))
             self._replace(torch.compiler, "set_enable_guard_collectives", _guard_collectives)
             self._replace(torch_logging, "set_logs", _set_logs)
             self._leave_out_of_scripts("_compiled_call_impl")
@@ -115,7 +116,7 @@ class _Replaced:
         with self._lock:
             if self._installed:
                 for name, ours in _OF_DYNAMO.items():
-                    self._replace(dynamo, name, ours)
+                    self._replace(dynamo, name, _beside(getattr(dynamo, name), ours))
                 for name, instead in WITHOUT_EFFECT.items():
                     if (original := getattr(dynamo, name, None)) is not None:
                         self._replace(dynamo, name, _without_effect(name, instead, original))
@@ -135,6 +136,22 @@ class _Replaced:
         # Named as torch's function: tools look a function up by its name.
         stand_in = functools.wraps(original)(_forwarding(ours))
         setattr(module, name, stand_in)
+
+
+def _beside(torchs: Callable[..., Any], ours: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function that calls `ours`, or `torchs` for what has to be captured in a transform.
+
+    Inside of a transform of ``torch.func`` Ferrodyn runs code in eager mode. Torch's control flow
+    operators, which compile their own call there, can't do without a compiler: they get torch's.
+    """
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        whole = kwargs.get("fullgraph") or kwargs.get("nopython")
+        if whole and not torch.compiler.is_compiling() and peek_interpreter_stack() is not None:
+            return torchs(*args, **kwargs)
+        return ours(*args, **kwargs)
+
+    return call
 
 
 def _forwarding(ours: Callable[..., Any]) -> Callable[..., Any]:

@@ -91,6 +91,7 @@ def test_operators_that_compile_themselves_outside_compiled_code():
             ),
             *higher.scan(lambda c, x: (c + x, c * x), torch.zeros(2), ones),
             higher.map(lambda x: x * w, torch.ones(2, 3)),
+            torch.vmap(lambda v: torch.cond(v.sum() > 0, torch.sin, torch.cos, (v,)))(X - 2),
         ]
 
     expected = results()

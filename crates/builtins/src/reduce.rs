@@ -1,16 +1,18 @@
 //! `sum`, `min`, `max`, `any`, `all`, `sorted`.
 
 use std::rc::Rc;
+use std::sync::Arc;
 
 use bytecode::op::{BinaryOp, CompareOp};
 use fx_graph::Arg;
 use guards::{IntBinary, IntCompare, IntExpr};
 use pyo3::prelude::*;
-use pyo3::types::PyFloat;
+use pyo3::types::{PyFloat, PyInt};
 use translator::rules::{Given, Rule, RuleList, value};
 use translator::stop::R;
 use translator::tx::{Args, Tx};
 use translator::values::Changing;
+use variables::contexts::{Level, LevelKind};
 use variables::{IntVar, Var};
 
 use crate::asked::pure_const;
@@ -91,7 +93,7 @@ fn are_changing_ints<'v>(tx: &mut Tx<'_>, items: impl Iterator<Item = &'v Var>) 
     for v in items {
         let is_int = match tx.look(v)? {
             Var::Int(_) => true,
-            Var::Const(o) => o.bind(tx.py).is_exact_instance_of::<pyo3::types::PyInt>(),
+            Var::Const(o) => o.bind(tx.py).is_exact_instance_of::<PyInt>(),
             _ => false,
         };
         if !is_int {
@@ -122,6 +124,11 @@ fn extreme(tx: &mut Tx<'_>, name: &'static str, mut args: Args) -> Given {
         }
         _ => args.pos,
     };
+    if key.is_none()
+        && let Some(v) = extreme_in_operator(tx, name, &items)?
+    {
+        return value(v);
+    }
     if key.is_none()
         && let Some(v) = extreme_of_floats(tx, name, &items)?
     {
@@ -285,10 +292,61 @@ fn extreme_of_floats(tx: &mut Tx<'_>, name: &str, items: &[Var]) -> R<Option<Var
     tx.compute(&f, args, false)
 }
 
-/// `min` or `max` of tensors of one number each, where one graph is asked for: the number that Python would choose.
-/// `None` for other values.
+/// `min` or `max` of tensors, and of numbers beside one, in a function that a control flow operator is given. The operator
+/// compiles it outside of compiled code as well, and its compiler takes the larger or smaller elements. `None` elsewhere.
+fn extreme_in_operator(tx: &mut Tx<'_>, name: &str, items: &[Var]) -> R<Option<Var>> {
+    if tx.stand_ins.is_none() || items.len() < 2 {
+        return Ok(None);
+    }
+    let number = |tx: &Tx<'_>, v: &Var| match v {
+        Var::Const(o) => holds_number(o.bind(tx.py)),
+        _ => false,
+    };
+    let (of_two, bound) = match name {
+        "min" => ("minimum", "max"),
+        _ => ("maximum", "min"),
+    };
+    let mut best: Option<Var> = None;
+    for v in items {
+        let v = tx.look(v)?;
+        let Some(so_far) = best else {
+            best = Some(v);
+            continue;
+        };
+        let is_tensor = |v: &Var| matches!(v, Var::Tensor(_));
+        let (function, args) = match (is_tensor(&so_far), is_tensor(&v)) {
+            (true, true) => (of_two, Args::pos(vec![so_far, v])),
+            (true, false) if number(tx, &v) => ("clamp", bounded(so_far, bound, v)),
+            (false, true) if number(tx, &so_far) => ("clamp", bounded(v, bound, so_far)),
+            _ => return Ok(None),
+        };
+        let function = Var::py(tx.known.torch.getattr(tx.py, function)?);
+        best = Some(tx.call_sync(&function, args)?);
+    }
+    Ok(best)
+}
+
+fn bounded(of: Var, name: &str, bound: Var) -> Args {
+    Args {
+        pos: vec![of],
+        kw: vec![(Arc::from(name), bound)],
+    }
+}
+
+fn holds_number(b: &Bound<'_, PyAny>) -> bool {
+    b.is_exact_instance_of::<PyInt>() || b.is_exact_instance_of::<PyFloat>()
+}
+
+/// `min` or `max` of tensors of one number each: the one that Python would choose. `None` for other values.
 fn extreme_tensor(tx: &mut Tx<'_>, op: CompareOp, items: &[Var]) -> R<Option<Var>> {
-    if !tx.ints.is_whole || items.len() < 2 {
+    // Of a batch nobody asks the truth.
+    let in_batches = |l: &Level| !matches!(l.kind, LevelKind::Derivative(_));
+    let levels = &tx.st.levels;
+    if items.len() < 2
+        || tx.has_modes()
+        || levels.is_active() && !tx.ints.is_whole
+        || levels.entered.iter().any(in_batches)
+    {
         return Ok(None);
     }
     let mut tensors = Vec::with_capacity(items.len());
@@ -297,7 +355,10 @@ fn extreme_tensor(tx: &mut Tx<'_>, op: CompareOp, items: &[Var]) -> R<Option<Var
         let Var::Tensor(t) = &v else { return Ok(None) };
         let meta = tx.st.effects.meta(t);
         let form = (meta.shape.to_vec(), meta.dtype, meta.device);
-        if !form.0.iter().all(|size| size.as_const() == Some(1)) {
+        // Each gets a gradient, whichever it is.
+        let is_recorded = tx.st.grad_enabled && meta.requires_grad && !tx.ints.is_whole;
+        let is_one = form.0.iter().all(|size| size.as_const() == Some(1));
+        if !is_one || is_recorded || !t.class.is(&tx.known.tensor) {
             return Ok(None);
         }
         tensors.push((v.clone(), form));
@@ -310,10 +371,17 @@ fn extreme_tensor(tx: &mut Tx<'_>, op: CompareOp, items: &[Var]) -> R<Option<Var
     let Some(mut best) = tensors.next() else {
         return Ok(None);
     };
+    tx.mark_place();
     for v in tensors {
         let flow = tx.compare(op, &v, &best)?;
         let better = tx.finish_flow(flow)?;
         best = tx.call_sync(&choose, Args::pos(vec![better, v, best]))?;
+        // What a level's tensors share is not known.
+        if let Var::Tensor(t) = &best
+            && !tx.st.levels.is_active()
+        {
+            tx.log.graph.set_chooses(t.node);
+        }
     }
     Ok(Some(best))
 }

@@ -216,6 +216,7 @@ impl Graph {
             may_refuse_write: false,
             owns_memory: false,
             gives_class: false,
+            chooses: false,
             repeatable: false,
         };
         let inputs = distinct_inputs(&data);
@@ -438,6 +439,22 @@ impl Graph {
     pub fn set_gives_class(&mut self, id: NodeId) {
         if let Some(node) = self.get_mut(id) {
             node.gives_class = true;
+        }
+    }
+
+    /// Says that the value stands for one of the arguments.
+    pub fn set_chooses(&mut self, id: NodeId) {
+        if let Some(node) = self.get_mut(id) {
+            node.chooses = true;
+        }
+    }
+
+    /// What a node decides by that stands for one of its arguments, and these two.
+    pub fn chosen(&self, id: NodeId) -> Option<[NodeId; 3]> {
+        let node = self.get(id).filter(|node| node.chooses)?;
+        match &node.args[..] {
+            [Arg::Node(by), Arg::Node(one), Arg::Node(other)] => Some([*by, *one, *other]),
+            _ => None,
         }
     }
 

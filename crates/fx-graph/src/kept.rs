@@ -143,6 +143,7 @@ impl KeptGraph {
                 may_refuse_write: refuses_write,
                 owns_memory: false,
                 gives_class,
+                chooses: false,
             });
         }
         let mut inputs = Vec::with_capacity(order.len());

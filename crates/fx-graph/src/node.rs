@@ -330,6 +330,9 @@ pub struct NodeData {
     /// Whether its value is the tensor of its first argument under another Python class, which whoever calls the graph
     /// can give it as well. Not in the text form.
     pub gives_class: bool,
+    /// Whether its value stands for the tensor of its second or its third argument: the program has that one, by what
+    /// the first says. Told while a graph is traced, and nowhere kept.
+    pub chooses: bool,
 }
 
 impl NodeData {

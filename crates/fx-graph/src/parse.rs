@@ -158,6 +158,7 @@ impl Graph {
             may_refuse_write: false,
             owns_memory: false,
             gives_class: false,
+            chooses: false,
             repeatable: false,
         });
         match op {

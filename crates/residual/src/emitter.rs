@@ -16,6 +16,7 @@ use translator::stop::{MAX_NESTING, R, Stop};
 use variables::{Body, ComputedVar, FloatExpr, Obj, ObjId, Origin, Var};
 
 use crate::asm::{Asm, Val};
+use crate::chosen::Chosen;
 use crate::classes::Classed;
 use crate::finished::Finished;
 use crate::iterators::Late;
@@ -43,6 +44,8 @@ pub struct Emitter<'a, 'py> {
     pub outputs: Vec<(NodeId, LocalIdx)>,
     /// tensors that get their class behind the graph
     pub(crate) classed: Classed,
+    /// tensors that are one of two others
+    pub(crate) chosen: Chosen,
     /// locals of the user that a tensor may be kept in
     pub homes: FxHashMap<NodeId, LocalIdx>,
     /// objects whose names listings show
@@ -111,6 +114,7 @@ impl<'a, 'py> Emitter<'a, 'py> {
             globals,
             outputs: Vec::new(),
             classed: Classed::default(),
+            chosen: Chosen::default(),
             homes: FxHashMap::default(),
             calls_unwrapped: false,
             names: Vec::new(),
@@ -304,7 +308,7 @@ impl<'a, 'py> Emitter<'a, 'py> {
         if let Some((_, l)) = self.outputs.iter().find(|(n, _)| *n == node) {
             return *l;
         }
-        if let Some(local) = self.classed(node) {
+        if let Some(local) = self.classed(node).or_else(|| self.chosen(node)) {
             return local;
         }
         let local = self.home(node);

@@ -15,6 +15,7 @@
 mod again;
 mod asm;
 mod breaks;
+mod chosen;
 mod classes;
 mod computed;
 mod containers;
@@ -332,6 +333,7 @@ pub fn finish(tx: Finished<'_, '_>, finish: Finish, env: &mut dyn OutputEnv) -> 
         .map_err(internal)?;
 
     g.tx.check_constants(g.asm.constants())?;
+    g.check_chosen()?;
     for code in std::mem::take(&mut g.left_alone) {
         env.leave_alone(py, &code).map_err(Stop::from)?;
     }
@@ -375,6 +377,7 @@ pub fn finish(tx: Finished<'_, '_>, finish: Finish, env: &mut dyn OutputEnv) -> 
         set_grad_mode(&mut g)?;
     }
     g.give_classes()?;
+    g.choose()?;
     let pre = std::mem::replace(&mut g.asm.body, bytecode::BodyBuilder::new(version))
         .finish()
         .map_err(internal)?;
@@ -513,7 +516,12 @@ fn call_graph(g: &mut Emitter<'_, '_>, c: &Compiled, post: &Body) -> R<(Range<u3
             .count()
     };
     let first = matches!(post.instrs.first(), Some(Instr { op: Op::LoadFast { local, .. }, .. }) if local == last);
-    if first && loads(*last) == 1 && g.classed.is_empty() && !post.targets()[0] {
+    if first
+        && loads(*last) == 1
+        && g.classed.is_empty()
+        && g.chosen.is_empty()
+        && !post.targets()[0]
+    {
         return Ok((called, 1));
     }
     g.asm.store_fast(*last);

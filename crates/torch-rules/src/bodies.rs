@@ -276,6 +276,10 @@ fn traced(
     let Results {
         outputs, mut metas, ..
     } = results;
+    if variables::chosen::can_be_told(&tx.log.graph, &outputs) {
+        let what = format!("{what} of a function that gives or writes to one of several tensors");
+        return Err(Stop::unsupported(what));
+    }
     let gives_views = metas.iter().any(|meta| meta.alias != Alias::Fresh);
     for meta in &mut metas {
         // A tensor object that nobody had before, perhaps of memory that was there.

@@ -139,7 +139,9 @@ fn checkpoint(tx: &mut Tx<'_>, name: &'static str, mut args: Args) -> Given {
         let warns = MODULE.get(py)?.getattr(warns)?.unbind();
         (tx.rules.builtins.warn_later)(tx, Var::py(warns))?;
     }
-    if !tx.st.grad_enabled {
+    // What is kept of the functions of a control flow operator, it decides itself.
+    let is_decided = tx.stand_ins.is_some() && !reentrant && !options.contains("context_fn")?;
+    if !tx.st.grad_enabled || is_decided {
         // There is nothing to keep or to compute again.
         return tx.call(&function, args).map(Some);
     }

@@ -326,7 +326,7 @@ pub(crate) fn join(tx: &mut Tx<'_>, op: BinaryOp, a: &Var, b: &Var) -> R<Option<
     for (known, other) in [(a, b), (b, a)] {
         if let Var::Const(o) = known
             && let Ok(known) = o.bind(tx.py).cast_exact::<PyBool>()
-            && is_condition(tx, other)
+            && (is_condition(tx, other) || tx.is_answer(other))
         {
             let decides = known.is_true() != both;
             let found = if decides {

@@ -7,6 +7,8 @@
 //! Invariant: what plain Python refuses is left to it: functions that write to what they are given, or that
 //! give it back.
 
+use std::ops::Range;
+
 use fx_graph::{Arg, NodeData, NodeId, OpKind, Target};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyFloat, PyInt};
@@ -237,6 +239,10 @@ pub(crate) struct HigherOrder {
     pub(crate) constant: Constant,
     /// whether how large its results are may depend on data, as long as their other properties do not
     pub(crate) sizes_may_differ: bool,
+    /// whether arguments may lie in the same memory: compilers refuse that, and get copies
+    pub(crate) may_be_copies: bool,
+    /// which arguments may lie in the memory of others below compilers too
+    pub(crate) may_share: Range<usize>,
     /// whether torch has a rule for what it does to batches of `vmap`
     pub(crate) in_batches: bool,
     /// how many arguments come first of which the functions get two rows each
@@ -264,6 +270,8 @@ impl HigherOrder {
             number: None,
             constant: Constant::Nothing,
             sizes_may_differ: false,
+            may_be_copies: false,
+            may_share: 0..0,
             in_batches: false,
             at_two_rows: 0,
             inputs: Vec::new(),
@@ -521,8 +529,9 @@ pub(crate) fn higher_order(
     if tx.st.effects.shows_tensors || bars {
         return Err(refused(op.path, "tensors in a transform"));
     }
-    let outer = tx.stand_ins.len();
-    tx.stand_ins.extend(&op.inside);
+    let outer = tx.stand_ins.clone();
+    let stand_ins = tx.stand_ins.get_or_insert_default();
+    stand_ins.extend(&op.inside);
     let traced: R<Vec<_>> = bodies
         .iter()
         .map(|(function, args)| {
@@ -532,7 +541,7 @@ pub(crate) fn higher_order(
             body.map(|body| (body, used))
         })
         .collect();
-    tx.stand_ins.truncate(outer);
+    tx.stand_ins = outer;
     let traced = traced?;
     // What stood for arguments is no part of the graph.
     crate::bodies::return_to(tx, around);
@@ -576,7 +585,7 @@ pub(crate) fn higher_order(
     if in_batches && (inputs.is_empty() || inputs.iter().any(|v| is_int(tx, v))) {
         return Err(refused(op.path, "numbers, or nothing, in `vmap`"));
     }
-    share_no_memory(tx, op.path, &inputs)?;
+    set_apart(tx, &op, &mut inputs)?;
     let gives_numbers = all.iter().any(|body| numbers_in(&body.out));
     let is_recorded = is_recorded(tx, &inputs);
     if gives_numbers && op.constant == Constant::Int && is_recorded {
@@ -589,7 +598,10 @@ pub(crate) fn higher_order(
         }
         tx.st.needs_as_is = true;
     }
-    if !tx.runs_as_is && !tx.stand_ins.is_empty() && takes_carried(tx, &inputs, op.inside.len()) {
+    if !tx.runs_as_is
+        && tx.stand_ins.as_ref().is_some_and(|s| !s.is_empty())
+        && takes_carried(tx, &inputs, op.inside.len())
+    {
         // Inductor's own assertion fails for it.
         return Err(refused(
             op.path,
@@ -617,21 +629,21 @@ pub(crate) fn higher_order(
         .map(|(b, name)| (&b.graph, *name))
         .collect();
     let node_args = crate::bodies::given_graphs(tx, Taker::Ours, &graphs, others)?;
-    let (captures, early) = (tx.ints.captures_shapes, tx.st.effects.early.len());
+    let (captures, early) = (tx.st.captures_shapes, tx.st.effects.early.len());
     // Compilers know no gradients of results whose sizes differ.
-    tx.ints.captures_shapes |= op.sizes_may_differ && (tx.runs_as_is || !is_recorded);
+    tx.st.captures_shapes |= op.sizes_may_differ && (tx.runs_as_is || !is_recorded);
     let inferred = match in_batches {
         true => tx
             .infer_fake_result(&asked, &node_args, "")
             .map(|(i, o)| (i, Some(o))),
         false => tx.infer_fake(&asked, &node_args, "").map(|i| (i, None)),
     };
-    tx.ints.captures_shapes = captures;
+    tx.st.captures_shapes = captures;
     let (inferred, shadow) = inferred?;
     let result = tx.emit_inferred_as(&callee, node_args, inferred, &args, repeatable)?;
     // What it gives that only the graph knows may be a size of others, without more being asked for.
     let is_unknown = tx.st.effects.early.len() > early;
-    tx.ints.captures_shapes |= gives_numbers || is_unknown;
+    tx.st.captures_shapes |= gives_numbers || is_unknown;
     let Some(body) = all.pop() else {
         return Err(Stop::Internal("what an operator gives".into()));
     };
@@ -663,6 +675,42 @@ fn makes_new(data: &NodeData) -> bool {
     is_call && has_rule && !traits_of(data).any(shares)
 }
 
+/// Whether an operator hands this to a function of its own.
+fn is_stand_in(tx: &Tx<'_>, node: NodeId) -> bool {
+    tx.stand_ins.iter().flatten().any(|known| *known == node)
+}
+
+/// Sees to it that those arguments of a node lie in memory of their own which have to.
+fn set_apart(tx: &mut Tx<'_>, op: &HigherOrder, inputs: &mut [Var]) -> R<()> {
+    let mut apart = inputs.to_vec();
+    apart.drain(op.may_share.clone());
+    let Err(stop) = share_no_memory(tx, op.path, &apart) else {
+        return Ok(());
+    };
+    if !op.may_be_copies {
+        return Err(stop);
+    }
+    if tx.runs_as_is {
+        tx.st.needs_as_is = true;
+        return Ok(());
+    }
+    apart.clear();
+    for (at, v) in inputs.iter_mut().enumerate() {
+        if op.may_share.contains(&at) {
+            continue;
+        }
+        apart.push(v.clone());
+        if share_no_memory(tx, op.path, &apart).is_err() {
+            // The functions only read it.
+            let copy = tx.tensor_method(v, "clone", Args::default())?;
+            *v = tx.finish_flow(copy)?;
+            apart.pop();
+            apart.push(v.clone());
+        }
+    }
+    Ok(())
+}
+
 /// Torch refuses tensors that lie in the same memory.
 fn share_no_memory(tx: &mut Tx<'_>, path: &str, tensors: &[Var]) -> R<()> {
     let mut storages = FxHashSet::default();
@@ -685,7 +733,7 @@ fn share_no_memory(tx: &mut Tx<'_>, path: &str, tensors: &[Var]) -> R<()> {
                 return Err(shared());
             }
         } else if tx.st.effects.meta(t).alias != Alias::Fresh
-            && !tx.stand_ins.contains(&t.node)
+            && !is_stand_in(tx, t.node)
             && !tx.log.graph.get(t.node).is_some_and(makes_new)
         {
             views.push(t.node);
@@ -699,7 +747,7 @@ fn share_no_memory(tx: &mut Tx<'_>, path: &str, tensors: &[Var]) -> R<()> {
         while let Some(node) = open.pop() {
             let goes_on = |data: &NodeData| !makes_new(data);
             let of_others = tx.log.graph.get(node).is_some_and(goes_on);
-            if own.insert(node) && of_others && !tx.stand_ins.contains(&node) {
+            if own.insert(node) && of_others && !is_stand_in(tx, node) {
                 open.extend(tx.log.graph.inputs(node));
             }
         }

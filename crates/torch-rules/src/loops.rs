@@ -93,6 +93,7 @@ fn while_loop_node(
     }
     let around = crate::bodies::graph_around(tx, carried.iter().chain(&others))?;
     let mut op = HigherOrder::new(path, "while_loop", "while_loop_op", &["cond_fn", "body_fn"]);
+    op.may_be_copies = true;
     op.counts.push(carried.len());
     let mut all = Vec::new();
     for v in &carried {
@@ -173,6 +174,8 @@ fn scan_node(tx: &mut Tx<'_>, name: &'static str, args: Args, numbers: &mut Numb
     let around = crate::bodies::graph_around(tx, init.iter().chain(&xs).chain(&others))?;
     let mut op = HigherOrder::new(path, "scan", "scan_op", &["scan_combine_fn"]);
     op.in_batches = true;
+    op.may_be_copies = true;
+    op.may_share = init.len()..init.len() + xs.len();
     op.counts = vec![init.len(), init.len() + xs.len()];
     op.constant = Constant::None;
     let mut all = Vec::new();

@@ -287,7 +287,10 @@ pub(crate) fn as_number(tx: &mut Tx<'_>, v: &Var) -> R<Option<(Var, Kind)>> {
 pub(crate) fn number_arg(tx: &mut Tx<'_>, v: &Var) -> R<Arg> {
     match v {
         Var::Int(int) => tx.int_arg(&int.expr),
-        Var::Float(float) => tx.float_arg(&float.expr),
+        Var::Float(float) => match tx.follows_from_read(v) {
+            true => tx.float_arg(&float.expr),
+            false => Ok(tx.float_input(float).into()),
+        },
         v => match condition_node(tx, v)? {
             Some(node) => Ok(node.into()),
             None => tx.node_arg(v).map(|(arg, _)| arg),

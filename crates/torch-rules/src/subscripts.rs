@@ -30,17 +30,20 @@ pub(crate) fn subscript(tx: &mut Tx<'_>, t: &Var, key: &Var) -> Given {
     }
     if let Var::Tensor(k) = key
         && let meta = tx.st.effects.meta(k)
-        && (tx.ints.captures_unknown() && meta.shape.is_empty() && meta.dtype.is_integral())
+        && (tx.captures_unknown() && meta.shape.is_empty() && meta.dtype.is_integral())
         && !matches!(meta.dtype, DType::Bool | DType::UInt8)
+        && !tx.st.levels.shadows.contains_key(&k.node.0)
     {
         let place = tx.tensor_method(key, "item", Args::default())?;
         let place = tx.finish_flow(place)?;
         return tx.tensor_getitem(t, &place).map(Some);
     }
     // What traces the graph would take the numbers that these are now for the indices, and guard them.
-    match tx.runs_as_is {
-        true => Ok(None),
-        false => match selected(tx, t, key)? {
+    let is_guarded =
+        !tx.runs_as_is || tx.follows_from_read(key) && !tx.st.effects.has_known_sizes(t);
+    match is_guarded {
+        false => Ok(None),
+        true => match selected(tx, t, key)? {
             Some(Selected { view, others }) if others.is_empty() => value(view),
             Some(Selected { view, others }) => {
                 let key = Var::tuple(others);

@@ -49,8 +49,6 @@ pub struct DynamicInts {
     pub reads_input: bool,
     /// numbers that the graph reads may be sizes, as torch's `capture_scalar_outputs` has it
     pub captures_scalars: bool,
-    /// operations whose sizes depend on data are captured, as torch's `capture_dynamic_output_shape_ops` has it
-    pub captures_shapes: bool,
     /// ints are constants, whatever is known of them; sizes are not meant
     pub specialize_int: bool,
     /// floats are
@@ -80,19 +78,10 @@ impl DynamicInts {
         }
     }
 
-    /// Whether numbers and sizes that are known only when the graph runs may be sizes in it.
-    pub fn captures_unknown(&self) -> bool {
-        self.captures_scalars || self.captures_shapes
-    }
-
     /// Whether an int can be dynamic at all.
     pub fn any(&self) -> bool {
-        let before = [
-            self.before.is_empty(),
-            self.floats.is_empty(),
-            self.shapes.is_empty(),
-        ];
-        self.always || before.contains(&false) || !self.names.is_empty()
+        let none = self.before.is_empty() && self.floats.is_empty() && self.shapes.is_empty();
+        self.always || !none || !self.names.is_empty()
     }
 
     /// Learns what a set of guards holds ints to. An int with two values is dynamic.
@@ -196,6 +185,11 @@ fn size_name(tensor: &str, dim: usize) -> String {
 }
 
 impl Tx<'_> {
+    /// Whether numbers and sizes that are known only when the graph runs may be sizes in it.
+    pub fn captures_unknown(&self) -> bool {
+        self.ints.captures_scalars || self.st.captures_shapes
+    }
+
     /// Which dimensions of a tensor from outside are dynamic, those of the sizes 0 and 1 among them. `marked` are
     /// those that the program marked to be, or not to be.
     pub(crate) fn dynamic_dims(

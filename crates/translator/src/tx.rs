@@ -158,8 +158,8 @@ pub struct Tx<'py> {
     pub(crate) keeps_conditions: bool,
     /// tensors by node that nodes were given, while a function is traced that a transform is given
     pub used: Option<FxHashMap<fx_graph::NodeId, Var>>,
-    /// what operators hand to their functions that are traced now: they refuse what lies in the same memory
-    pub stand_ins: Vec<fx_graph::NodeId>,
+    /// what operators hand to their functions, while one is traced: they refuse what lies in the same memory
+    pub stand_ins: Option<Vec<fx_graph::NodeId>>,
     /// whether keys were compared that this can't tell apart
     pub(crate) doubt: Doubt,
     /// the ways back from here
@@ -217,7 +217,7 @@ impl<'py> Tx<'py> {
             trace: None,
             bind_tensors: true,
             used: None,
-            stand_ins: Vec::new(),
+            stand_ins: None,
             indexes_with: None,
             runs_as_is: false,
             refusal: None,
@@ -276,15 +276,11 @@ impl<'py> Tx<'py> {
     /// Goes back from what was traced beside the graph and is kept as a graph of its own: what was guarded since
     /// stays, and what that graph needs.
     pub fn restore_but_needs(&mut self, snap: &Snapshot) {
-        let (needs_as_is, met_inference, met_subclass) = (
-            self.st.needs_as_is,
-            self.st.met_inference,
-            self.st.met_subclass,
-        );
+        let inside = self.st.clone();
         self.restore_but_guards(snap);
-        self.st.needs_as_is |= needs_as_is;
-        self.st.met_inference |= met_inference;
-        self.st.met_subclass |= met_subclass;
+        self.st.needs_as_is |= inside.needs_as_is;
+        self.st.met_inference |= inside.met_inference;
+        self.st.met_subclass |= inside.met_subclass;
     }
 
     // ---- objects of the graph ---------------------------------------------------------------

@@ -466,6 +466,11 @@ impl Effects {
         self.metas.get(&t.node.0).unwrap_or(&t.meta)
     }
 
+    /// Whether all sizes of a tensor are constants.
+    pub fn has_known_sizes(&self, v: &Var) -> bool {
+        matches!(v, Var::Tensor(t) if self.meta(t).is_static())
+    }
+
     /// The metadata of a node's tensor, where operations of the graph have changed it.
     pub fn changed_meta(&self, node: NodeId) -> Option<&TensorMeta> {
         self.metas.get(&node.0).map(|meta| &**meta)

@@ -13,6 +13,7 @@
 //! Invariant: nothing in this crate runs user code.
 
 pub mod attr_map;
+pub mod chosen;
 pub mod code;
 pub mod computed;
 pub mod constants;

@@ -163,6 +163,9 @@ pub struct State {
     pub is_checked_with_care: bool,
     /// whether the graph is right only where it runs as it is
     pub needs_as_is: bool,
+    /// operations whose sizes depend on data are captured, as torch's `capture_dynamic_output_shape_ops` has it, or since
+    /// an operator gave what only the graph knows
+    pub captures_shapes: bool,
     /// nodes of tensors that the program has made leaves which record gradients, for a compiler
     pub own_leaves: im::Vector<NodeId>,
     /// whether a tensor may be one of an inference mode
@@ -213,6 +216,7 @@ impl State {
             leads_to_handler: false,
             is_checked_with_care: false,
             needs_as_is: false,
+            captures_shapes: false,
             own_leaves: im::Vector::new(),
             met_inference: false,
             met_subclass: false,

@@ -278,6 +278,8 @@ impl<'py> Compilation<'_, 'py> {
             true => DynamicInts::default(),
             false => self.dynamic_ints(around.can),
         };
+        tx.st.captures_shapes =
+            !around.has_modes && (tx.ints.is_whole || self.config.capture_dynamic_output_shape_ops);
         tx.ints.backs_unbacked |= before.backs_unbacked;
         tx.ints.as_inputs &= before.constants != Constants::All;
         tx.ints.floats_as_inputs &=
@@ -635,7 +637,6 @@ impl<'py> Compilation<'_, 'py> {
         }
         ints.is_whole = whole;
         ints.captures_scalars = whole || self.config.capture_scalar_outputs;
-        ints.captures_shapes = whole || self.config.capture_dynamic_output_shape_ops;
         let constant = self.slot().constant_floats(self.ctx.id());
         ints.floats_as_inputs = can.gives_graph_back || !constant.all;
         if !can.gives_graph_back {

@@ -563,7 +563,7 @@ impl<'py> Tx<'py> {
         callee: &Callee<'_>,
         args: &NodeArgs,
     ) -> R<Result<Inferred, RuleError>> {
-        if self.st.effects.early.is_empty() || !self.ints.captures_unknown() {
+        if self.st.effects.early.is_empty() || !self.captures_unknown() {
             return Ok(self.infer_by_rule(callee, args));
         }
         let traits = callee.traits();
@@ -578,7 +578,7 @@ impl<'py> Tx<'py> {
                 Err(RuleError::WouldRaise { .. }) if self.raises_by_unknown(&before)? => {}
                 Ok(_) if self.counts_by_unknown(&before)? => {}
                 // The size of the result is a choice, and torch has a symbol for it.
-                Ok(_) if self.ints.captures_unknown() && self.asks_of_unknown(&before) => {
+                Ok(_) if self.captures_unknown() && self.asks_of_unknown(&before) => {
                     self.restore(&before);
                     return Ok(Err(RuleError::NoRule));
                 }

@@ -162,7 +162,7 @@ impl<'py> Tx<'py> {
         args: &NodeArgs,
         may: MayDepend,
     ) -> R<Option<(Inferred, Obj)>> {
-        let captures = self.ints.captures_unknown() && self.nested == 0;
+        let captures = self.captures_unknown() && self.nested == 0;
         match captures || may == MayDepend::Numbers {
             true => self.run_with_sizes(callee, args, Symbols::Own(may)),
             false => Ok(None),

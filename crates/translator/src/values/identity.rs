@@ -82,7 +82,11 @@ impl Tx<'_> {
                     i.obj.is(&j.obj)
                 } else if self.is_one_of_lengths(x, y) {
                     true
-                } else if x.fresh || y.fresh {
+                } else if (x.fresh || y.fresh)
+                    && [x, y]
+                        .iter()
+                        .all(|t| self.log.graph.chosen(t.node).is_none())
+                {
                     false
                 } else {
                     return Err(Stop::brk(
