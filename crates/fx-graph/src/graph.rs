@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use petgraph::graph::{DiGraph, NodeIndex};
 use petgraph::visit::EdgeRef;
 use petgraph::{Direction, Incoming, Outgoing};
+use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 use thiserror::Error;
 
@@ -52,6 +53,13 @@ pub struct Checkpoint {
     body: u32,
     names: u32,
     rewrites: u32,
+}
+
+impl Checkpoint {
+    /// Whether the graph had nothing but placeholders.
+    pub fn has_only_placeholders(&self) -> bool {
+        self.body == 0
+    }
 }
 
 /// An FX graph.
@@ -313,6 +321,18 @@ impl Graph {
     /// The nodes in the order in which they run, with their data.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = (NodeId, &NodeData)> + '_ {
         self.order().map(|id| (id, &self[id]))
+    }
+
+    /// Whether every node but the placeholders is one of these, or may run again and is used for such alone.
+    pub fn is_only_for(&self, mut nodes: FxHashSet<NodeId>) -> bool {
+        self.iter().rev().all(|(id, node)| {
+            if node.op == OpKind::Placeholder || nodes.contains(&id) {
+                return true;
+            }
+            let users = self.users(id);
+            let is_for = !users.is_empty() && users.iter().all(|user| nodes.contains(user));
+            node.repeatable && is_for && nodes.insert(id)
+        })
     }
 
     /// The placeholders, in the order of the arguments.

@@ -14,6 +14,7 @@ use std::rc::Rc;
 use guards::{GuardKind, IntBinary, IntCompare, IntExpr, IntUnary, Source, SourceId};
 use pyo3::prelude::*;
 use pyo3::types::PyFloat;
+use rustc_hash::FxHashSet;
 use variables::{Body, EarlyCall, EarlyKind, FloatVar, IntVar, ObjId, ReadNumber, Var};
 
 use crate::raw::derives_from;
@@ -271,6 +272,17 @@ impl Tx<'_> {
                 .collect::<Vec<_>>()
         });
         Some(self.value_needed_of(&sources.unwrap_or_default()))
+    }
+
+    /// Whether the graph does nothing but read numbers from tensors.
+    pub(crate) fn only_reads(&self) -> bool {
+        let mut reads = FxHashSet::default();
+        for call in &self.st.effects.early {
+            if let EarlyKind::Read(read) = call.kind {
+                reads.extend([read.node].into_iter().chain(read.tensor));
+            }
+        }
+        self.log.graph.is_only_for(reads)
     }
 
     /// The break where what is computed from `sources` is needed.

@@ -3,6 +3,8 @@
 //! Lives here: what residual code asks for ([`Retreat`]), and the ways back that answer it. Does not live here: when a
 //! way back is remembered (`tx::WaysBack`), in which order they are taken (`Ladder` in `residual`).
 
+use std::cmp::Ordering;
+
 use guards::SourceId;
 
 use crate::state::Snapshot;
@@ -42,7 +44,8 @@ impl Retreat {
 /// each of them, which is a graph of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sooner {
-    /// Where the number was read from a tensor that is needed now: it is known from there on.
+    /// Where the number was read from a tensor that is needed now: it is known from there on. In the same function, where
+    /// the graph would do nothing but read: plain Python does as well.
     Read(SourceId),
     /// Where the root frame got what it calls, or an argument of it, behind what leads to a handler. That runs no
     /// operation, so all of the call is in the next graph.
@@ -84,7 +87,7 @@ impl WaysBack {
 
     /// The place of an earlier end of the graph: in front of [`WaysBack::here`] and further out. What lies behind it
     /// is gone then.
-    pub(crate) fn take_sooner(&mut self, sooner: Sooner) -> Option<Snapshot> {
+    pub(crate) fn take_sooner(&mut self, sooner: Sooner, only_reads: bool) -> Option<Snapshot> {
         let depth = self.here.as_ref()?.frame().depth;
         let place = match sooner {
             Sooner::Read(source) => self.reads.get(&source)?.clone(),
@@ -94,9 +97,21 @@ impl WaysBack {
                 Place { at, outer }
             }
         };
-        if place.at.frame().depth >= depth {
-            return None;
-        }
+        let leaves_nothing = |at: &Snapshot| {
+            let is_read = matches!(sooner, Sooner::Read(_));
+            is_read && only_reads && at.graph.has_only_placeholders()
+        };
+        let place = match place.at.frame().depth.cmp(&depth) {
+            Ordering::Less => place,
+            Ordering::Equal if leaves_nothing(&place.at) => place,
+            // The function that has read it, plain Python calls.
+            Ordering::Greater if depth == 0 => {
+                let at = place.outer.filter(leaves_nothing)?;
+                let outer = Some(at.clone());
+                Place { at, outer }
+            }
+            _ => return None,
+        };
         let reached = place.at.instructions;
         let ways = [
             &mut self.first_catch,

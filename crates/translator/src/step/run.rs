@@ -45,17 +45,21 @@ impl<'py> Tx<'py> {
                     let caught = raised.as_ref().is_some_and(|e| self.was_caught(e));
                     let reason = self.reason_of(stop);
                     self.raises = reason.raises && before_step.is_none();
-                    let sooner = match before_step {
-                        Some(ways) => {
-                            self.ways = *ways;
-                            None
+                    let may_leave_sooner = before_step.is_none();
+                    if let Some(ways) = before_step {
+                        self.ways = *ways;
+                    }
+                    if let Some(here) = self.ways.here.clone() {
+                        self.go_back(&here);
+                        let to = reason.sooner.filter(|_| may_leave_sooner);
+                        let sooner = to.and_then(|to| {
+                            let only_reads = self.only_reads();
+                            self.ways.take_sooner(to, only_reads)
+                        });
+                        if let Some(sooner) = sooner {
+                            self.go_back(&sooner);
+                            self.ways.here = Some(sooner);
                         }
-                        None => reason.sooner.and_then(|to| self.ways.take_sooner(to)),
-                    };
-                    let here = self.ways.here.take();
-                    if let Some(c) = sooner.or(here) {
-                        self.go_back(&c);
-                        self.ways.here = Some(c);
                     }
                     return match raised {
                         Some(_) => End::Raises { reason, caught },
