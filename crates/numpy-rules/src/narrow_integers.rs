@@ -26,11 +26,10 @@ const COMPARING: &[(&str, &[&str])] = &[
             "greater",
             "less_equal",
             "greater_equal",
+            "searchsorted",
+            "ndarray.searchsorted",
+            "digitize",
         ],
-    ),
-    (
-        "numpy",
-        &["searchsorted", "ndarray.searchsorted", "digitize"],
     ),
     ("operator", &["eq", "ne", "lt", "le", "gt", "ge"]),
 ];
@@ -97,19 +96,12 @@ fn compared(tx: &mut Tx<'_>, args: &Args) -> R<Option<Args>> {
 }
 
 fn clipped(tx: &mut Tx<'_>, args: &Args) -> R<Option<Args>> {
-    let Some((array, limits)) = args.pos.split_first() else {
+    let Some(array) = args.pos.first() else {
         return Ok(None);
     };
     let Some((_, dtype)) = narrow(tx, array)? else {
         return Ok(None);
     };
-    let mut changes = false;
-    for v in limits.iter().chain(args.kw.iter().map(|(_, v)| v)) {
-        changes |= may_not_fit(tx, v, dtype)?;
-    }
-    if !changes {
-        return Ok(None);
-    }
     let mut args = args.clone();
     for (at, v) in args.pos.iter_mut().enumerate().skip(1) {
         *v = fitting(tx, v, dtype, at == 1)?;

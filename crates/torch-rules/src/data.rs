@@ -14,7 +14,7 @@ use translator::stop::{R, Stop};
 use translator::torch_ops::emit::Callee;
 use translator::torch_ops::raising;
 use translator::tx::{Args, Flow, Tx};
-use variables::{TensorVar, Var};
+use variables::{Obj, TensorVar, Var};
 
 /// Sets the data of a tensor of the graph.
 ///
@@ -43,19 +43,29 @@ pub(crate) fn set_data(tx: &mut Tx<'_>, t: &Rc<TensorVar>, from: &Rc<TensorVar>)
         tx.set_grad_enabled(&set_grad, false)?;
     }
     let args = Args::pos(vec![Var::Tensor(t.clone()), Var::Tensor(from.clone())]);
-    let aten = tx.known.torch.bind(tx.py).getattr("ops")?.getattr("aten")?;
-    match aten.getattr("shallow_copy_data_") {
-        Ok(copy) if !tx.runs_as_is => {
-            let copy = copy.unbind();
+    match copies_data(tx)? {
+        Some(copy) => {
             let callee = Callee::Function(&copy, "torch.ops.aten.shallow_copy_data_", None);
             tx.emit(&callee, &args)?;
         }
-        _ => set_memory(tx, t, &args)?,
+        None => set_memory(tx, t, &args)?,
     }
     if enabled {
         tx.set_grad_enabled(&set_grad, true)?;
     }
     Ok(Flow::Value(tx.none()))
+}
+
+/// The operation that a compiler knows for it, where torch has one.
+fn copies_data(tx: &Tx<'_>) -> R<Option<Obj>> {
+    if tx.runs_as_is {
+        return Ok(None);
+    }
+    let aten = tx.known.torch.bind(tx.py).getattr("ops")?.getattr("aten")?;
+    Ok(aten
+        .getattr("shallow_copy_data_")
+        .ok()
+        .map(|copy| copy.unbind()))
 }
 
 /// Whether the graph has an operation of a tensor that may record gradients for it.
