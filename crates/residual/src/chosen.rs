@@ -7,9 +7,9 @@ use fx_graph::NodeId;
 use pyo3::types::PyAnyMethods;
 use translator::retreat::Retreat;
 use translator::stop::{R, Stop};
-use translator::tx::GraphInput;
 use variables::chosen::can_be_told;
 
+use crate::classes::Place;
 use crate::emitter::Emitter;
 
 /// What chooses.
@@ -20,13 +20,6 @@ def choose(by, one, other):
 
 variables::own_module! {
     static MODULE = (CHOOSING, c"<ferrodyn choosing>", c"ferrodyn_choosing");
-}
-
-/// Where a tensor is.
-#[derive(Clone)]
-enum Place {
-    Local(LocalIdx),
-    Input(GraphInput),
 }
 
 /// Tensors that residual code chooses, those that others are chosen of first.
@@ -48,13 +41,7 @@ impl Emitter<'_, '_> {
         if let Some(known) = self.chosen.made.iter().find(|made| made.0 == node) {
             return Some(known.1);
         }
-        let places = parts.map(|part| {
-            let input = self.tx.inputs().iter().find(|input| input.node == part);
-            match input.cloned() {
-                Some(input) => Place::Input(input),
-                None => Place::Local(self.output(part)),
-            }
-        });
+        let places = parts.map(|part| self.place_of(part));
         let local = self.home(node);
         self.chosen.made.push((node, local, places));
         Some(local)
@@ -86,11 +73,7 @@ impl Emitter<'_, '_> {
             let choose = MODULE.get(self.tx.py)?.getattr("choose")?;
             self.asm.callee(&choose.unbind());
             for place in places {
-                match place {
-                    Place::Local(of) => self.asm.load_fast(of),
-                    Place::Input(input) if input.bound => self.asm.load_const(&input.obj),
-                    Place::Input(input) => self.load_source(input.source)?,
-                }
+                self.load_place(place)?;
             }
             self.asm.call(3);
             self.asm.store_fast(local);

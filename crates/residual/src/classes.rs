@@ -17,8 +17,8 @@ use variables::Obj;
 use crate::emitter::Emitter;
 use crate::finished::Finished;
 
-/// Where the tensor is that gets a class.
-enum Base {
+/// Where a tensor is that residual code takes: in a local, where the graph has given it, or where the frame had it.
+pub(crate) enum Place {
     Local(LocalIdx),
     Input(GraphInput),
 }
@@ -26,7 +26,7 @@ enum Base {
 /// Tensors that residual code gives a class, those that others are made of first.
 #[derive(Default)]
 pub(crate) struct Classed {
-    made: Vec<(NodeId, LocalIdx, Obj, Base)>,
+    made: Vec<(NodeId, LocalIdx, Obj, Place)>,
 }
 
 impl Classed {
@@ -83,14 +83,32 @@ impl Emitter<'_, '_> {
             return None;
         };
         let give = self.tx.objects()[target.handle as usize].clone();
-        let input = self.tx.inputs().iter().find(|input| input.node == of);
-        let base = match input.cloned() {
-            Some(input) => Base::Input(input),
-            None => Base::Local(self.output(of)),
-        };
+        let base = self.place_of(of);
         let local = self.home(node);
         self.classed.made.push((node, local, give, base));
         Some(local)
+    }
+
+    /// Where a tensor is that the graph gets or gives.
+    pub(crate) fn place_of(&mut self, node: NodeId) -> Place {
+        let input = self.tx.inputs().iter().find(|input| input.node == node);
+        match input.cloned() {
+            Some(input) => Place::Input(input),
+            None => Place::Local(self.output(node)),
+        }
+    }
+
+    /// `-- tensor`
+    ///
+    /// # Errors
+    /// As [`Emitter::load_source`].
+    pub(crate) fn load_place(&mut self, place: Place) -> R<()> {
+        match place {
+            Place::Local(of) => self.asm.load_fast(of),
+            Place::Input(input) if input.bound => self.asm.load_const(&input.obj),
+            Place::Input(input) => self.load_source(input.source)?,
+        }
+        Ok(())
     }
 
     /// Gives the tensors their classes, behind the call of the graph.
@@ -100,11 +118,7 @@ impl Emitter<'_, '_> {
     pub(crate) fn give_classes(&mut self) -> R<()> {
         for (_, local, give, base) in std::mem::take(&mut self.classed.made) {
             self.asm.callee(&give);
-            match base {
-                Base::Local(of) => self.asm.load_fast(of),
-                Base::Input(input) if input.bound => self.asm.load_const(&input.obj),
-                Base::Input(input) => self.load_source(input.source)?,
-            }
+            self.load_place(base)?;
             self.asm.call(1);
             self.asm.store_fast(local);
         }
