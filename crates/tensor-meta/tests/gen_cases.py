@@ -50,6 +50,24 @@ def variants(args, kwargs):
     yield mark(args, id(specs[0])), mark(kwargs, id(specs[0])), 0
 
 
+def emptied(args, kwargs):
+    """The case with a dimension of nothing: one tensor's, or every one of that size."""
+    tensors = tensors_of(args) + tensors_of(kwargs)
+    for size in {s for t in tensors if t.v is None for s in t.shape} - {0}:
+
+        def without(t, size=size):
+            return t.but(shape=tuple(0 if s == size else s for s in t.shape))
+
+        yield each_tensor(args, without), each_tensor(kwargs, without)
+    for chosen in tensors if len(tensors) > 1 else ():
+        for d in range(len(chosen.shape) if chosen.v is None else 0):
+
+            def cut(t, chosen=chosen, d=d):
+                return t.but(shape=(*t.shape[:d], 0, *t.shape[d + 1 :])) if t is chosen else t
+
+            yield each_tensor(args, cut), each_tensor(kwargs, cut)
+
+
 def each_tensor(value, change):
     if isinstance(value, T):
         return change(value)
@@ -89,13 +107,18 @@ SWITCHED = {
 }
 
 
-#: No gradient, gradient, inference mode, autocast.
+#: No gradient, gradient, inference mode, autocast; no gradient with tensors of nothing.
 MODES = (
     lambda: torch.set_grad_enabled(False),
     lambda: torch.set_grad_enabled(True),
     torch.inference_mode,
     lambda: torch.autocast(DEVICE.type, torch.bfloat16),
+    lambda: torch.set_grad_enabled(False),
 )
+EMPTIED = 4
+
+#: Never with tensors of nothing: `masked_scatter` goes by values, the others end the process.
+FULL = {"weight_norm", "lstm", "gru", "rnn_tanh", "rnn_relu", "masked_scatter"}
 
 
 def index_out_of_range(fn, args, kwargs):
@@ -157,6 +180,8 @@ def emit(out, name, callee, fn, args, kwargs, grad):
 
 def main():
     out = sys.stdout
+    # The tensors are small.
+    torch.set_num_threads(1)
     only = set(sys.argv[1:])
     for line in sys.stdin:
         name, functions, methods = line.rstrip("\n").split("|")
@@ -189,6 +214,9 @@ def main():
                 for a, k, grad in variants(args, kwargs):
                     emit(out, name, callee, fn, a, k, grad)
                 if i == 0:
+                    if name.rstrip("_") not in FULL:
+                        for a, k in emptied(args, kwargs):
+                            emit(out, name, callee, fn, a, k, EMPTIED)
                     emit(out, name, callee, fn, args, kwargs, 2)
                     *_, (a, k, _) = variants(args, kwargs)
                     emit(out, name, callee, fn, a, k, 3)

@@ -104,7 +104,39 @@ fn whole_layer(call: &Call<'_>, x: &In<'_>, parameters: &[&Value<'_>], width: Si
     if x.shape[2] != width || parameters.iter().any(|p| p.dtype != x.dtype) {
         return unsupported("sizes of a fused layer");
     }
+    let shapes: Vec<&[Size]> = parameters.iter().map(|p| &p.shape[..]).collect();
+    let (attention, rest) = shapes.split_at(4);
+    let fits = attention
+        == [
+            &[width * 3, width][..],
+            &[width * 3],
+            &[width, width],
+            &[width],
+        ]
+        && match rest {
+            [norms @ .., w1, c1, w2, c2] => {
+                norms.iter().all(|shape| **shape == [width])
+                    && matches!(w1, [inner, last] if *last == width && **c1 == [*inner] && **w2 == [width, *inner])
+                    && **c2 == [width]
+            }
+            _ => true,
+        };
+    if !fits {
+        return unsupported("parameters of a fused layer");
+    }
     Ok(())
+}
+/// The mask of a fused layer says it for each pair of places, or for each place of a batch.
+fn fused_mask(mask: &Value<'_>, x: &In<'_>) -> R<()> {
+    let Some(mask) = opt_tensor(mask)? else {
+        return Ok(());
+    };
+    let fits = matches!((&mask.shape[..], &x.shape[..]), ([.., rows, last], [batch, length, _])
+        if last == length && (rows == length || mask.dim() == 2 && rows == batch));
+    match fits {
+        true => Ok(()),
+        false => unsupported("mask of a fused layer"),
+    }
 }
 fn self_attention(call: &Call<'_>) -> R {
     let [
@@ -138,7 +170,7 @@ fn self_attention(call: &Call<'_>) -> R {
     ])?;
     let (q, k, v) = (tensor(q)?, tensor(k)?, tensor(v)?);
     let (width, heads) = (int(width)?, int(heads)?);
-    opt_tensor(mask)?;
+    fused_mask(mask, &q)?;
     whole_layer(
         call,
         &q,
@@ -210,7 +242,7 @@ fn encoder_layer(call: &Call<'_>) -> R {
     bool_or(gelu, false)?;
     bool_or(first, false)?;
     float_or(eps, 1e-5)?;
-    opt_tensor(mask)?;
+    fused_mask(mask, &x)?;
     let parameters = [qkv, qkv_bias, out, out_bias, n1, b1, n2, b2, w1, c1, w2, c2];
     whole_layer(call, &x, &parameters, Size::known(width))?;
     if heads < 1 || width % heads != 0 {

@@ -500,6 +500,11 @@ fn interpolate(call: &Call<'_>) -> R {
     if shape.iter().any(|s| *s <= 0) {
         return raise("interpolation to nothing");
     }
+    // Only the batch may be empty, and the channels where it is a mean.
+    let full = if mode == "area" { 2 } else { 1 };
+    if x.shape[full..].iter().any(|s| *s <= 0) {
+        return raise("interpolation of nothing");
+    }
     if n == 3 && !x.contiguous() {
         return unsupported("layout of interpolate's input");
     }
@@ -526,8 +531,9 @@ fn pad(call: &Call<'_>) -> R {
     let mut shape = x.shape.clone();
     for (i, ends) in pad.chunks(2).enumerate() {
         let d = x.dim() - 1 - i;
+        let left = shape[d] + ends[0].min(0) + ends[1].min(0);
         shape[d] += ends[0] + ends[1];
-        if shape[d] < 0 {
+        if left < 0 {
             return raise("negative padded size");
         }
         if mode == "reflect" && (ends[0] >= x.shape[d] || ends[1] >= x.shape[d]) {

@@ -149,7 +149,7 @@ fn stft(call: &Call<'_>) -> R {
     ])?;
     let (x, n) = (tensor(x)?, size(n)?);
     let hop = size_or(hop, n / 4)?;
-    size_or(width, n)?;
+    let width = size_or(width, n)?;
     bool_or(normalized, false)?;
     if !matches!(x.dtype, DType::Float32 | DType::Float64) || !matches!(x.dim(), 1 | 2) {
         return unsupported("input of stft");
@@ -165,6 +165,9 @@ fn stft(call: &Call<'_>) -> R {
         if w.dtype != x.dtype || w.dim() != 1 {
             return unsupported("window of stft");
         }
+        if w.shape[0] != width {
+            return raise("length of the window of stft");
+        }
         inputs.push(w.meta);
     }
     let mut length = x.shape[x.dim() - 1];
@@ -174,7 +177,7 @@ fn stft(call: &Call<'_>) -> R {
         }
         length += n / 2 * 2;
     }
-    if n <= 0 || hop <= 0 || length < n {
+    if n <= 0 || hop <= 0 || length < n || x.count() == 0 {
         return raise("sizes of stft");
     }
     let bins = match bool_or(onesided, true)? {

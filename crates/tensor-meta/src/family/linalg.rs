@@ -121,6 +121,9 @@ fn added_vector(call: &Call<'_>) -> R {
     if !(c.dim() == 0 || c.shape[..] == [rows] || c.shape[..] == [1]) {
         return unsupported("addend of addmv");
     }
+    if c.shape[..] != [rows] && a.count() == 0 {
+        return unsupported("shape of a result of addmv without a product");
+    }
     one(call.rows(&[rows], a.dtype, &[c.meta, a.meta, b.meta]))
 }
 fn inner(call: &Call<'_>) -> R {

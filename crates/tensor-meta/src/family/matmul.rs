@@ -171,6 +171,9 @@ fn bilinear(call: &Call<'_>) -> R {
     if a.shape[n - 1] != w.shape[1] || b.shape[n - 1] != w.shape[2] {
         return raise("bilinear sizes");
     }
+    if w.shape[1] == 0 || w.shape[2] == 0 {
+        return raise("bilinear without features");
+    }
     let mut shape = a.shape.clone();
     shape[n - 1] = w.shape[0];
     let mut inputs = vec![a.meta, b.meta, w.meta];

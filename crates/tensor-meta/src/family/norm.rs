@@ -1,8 +1,8 @@
 //! Normalisation layers and embeddings.
 
 use crate::call::{
-    Call, In, R, bool_or, float_or, int_or, one, opt_tensor, raise, size_list, size_or, tensor,
-    unsupported, wrap_dim,
+    Call, In, R, bool_or, float_or, int_or, one, opt_tensor, raise, size, size_list, size_or,
+    tensor, unsupported, wrap_dim,
 };
 use crate::family::conv::suggested;
 use crate::family::elementwise::{Operand, elementwise};
@@ -241,6 +241,9 @@ fn embedding_of(call: &Call<'_>, ids: &In<'_>, w: &In<'_>) -> R {
     if w.dim() != 2 {
         return raise("embedding weight is not a matrix");
     }
+    if w.shape[0] == 0 && ids.count() != 0 {
+        return raise("embedding without rows");
+    }
     let mut shape = ids.shape.clone();
     shape.push(w.shape[1]);
     one(call.rows(&shape, w.dtype, &[w.meta]))
@@ -259,9 +262,11 @@ fn embedding(call: &Call<'_>) -> R {
         return unsupported("embedding with max_norm");
     }
     let (ids, w) = (tensor(ids)?, tensor(w)?);
-    let padding = size_or(padding, Size::ZERO)?;
-    if w.dim() == 2 && (padding >= w.shape[0] || padding < -w.shape[0]) && w.shape[0] > 0 {
-        return raise("padding_idx");
+    if w.dim() == 2 && !padding.is_none() {
+        let padding = size(padding)?;
+        if padding >= w.shape[0] || padding < -w.shape[0] {
+            return raise("padding_idx");
+        }
     }
     float_or(norm_type, 2.0)?;
     bool_or(scale, false)?;
@@ -321,6 +326,9 @@ fn embedding_bag(call: &Call<'_>) -> R {
     }
     if !matches!(ids.dtype, DType::Int64 | DType::Int32) {
         return raise("ids of embedding_bag");
+    }
+    if w.shape[0] == 0 {
+        return raise("embedding without rows");
     }
     let last = bool_or(last, false)?;
     let bags = match (ids.dim(), opt_tensor(offsets)?) {

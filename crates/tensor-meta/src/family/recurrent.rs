@@ -154,6 +154,12 @@ fn cell<'a>(
     {
         return raise("sizes of a recurrent cell");
     }
+    if all[3..]
+        .iter()
+        .any(|bias| bias.shape[..] != all[1].shape[..1])
+    {
+        return unsupported("bias of a recurrent cell");
+    }
     Ok(all)
 }
 fn lstm_cell(call: &Call<'_>) -> R {

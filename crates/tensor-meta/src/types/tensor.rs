@@ -224,16 +224,13 @@ pub(crate) fn is_contiguous(shape: &[Size], strides: &[Size]) -> bool {
     true
 }
 
-/// Whether the strides are those of the channels-last format of this rank (4 or 5).
+/// Whether the strides are those of the channels-last format of this rank (4 or 5), of an empty tensor, too.
 pub(crate) fn is_channels_last_contiguous(shape: &[Size], strides: &[Size]) -> bool {
     let order: &[usize] = match shape.len() {
         4 => &[1, 3, 2, 0],
         5 => &[1, 4, 3, 2, 0],
         _ => return false,
     };
-    if shape.contains(&Size::ZERO) {
-        return true;
-    }
     let mut expected = Size::ONE;
     for &d in order {
         if shape[d] != 1 {
