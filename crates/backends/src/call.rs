@@ -15,6 +15,7 @@ use crate::names;
 use crate::pristine::Pristine;
 use crate::registry::Backend;
 use crate::session;
+use crate::shared_inputs;
 use torch_abi::imported::imported;
 
 /// What a backend made of a graph.
@@ -208,7 +209,11 @@ impl BackendCall<'_> {
             Some(context) => (gm, context.example_inputs(py)),
             None => (gm, example_inputs.clone()),
         };
-        let call = || interrupts::live(py, || callable.call(arguments, kwargs));
+        let call = || {
+            shared_inputs::compiled_with(example_inputs, self.inputs, || {
+                interrupts::live(py, || callable.call(arguments, kwargs))
+            })
+        };
         let result = match (&prepared, &late) {
             (Some(context), _) => context.enter(py, call),
             (None, Some(late)) => late.get().enter(py, self.compile_id, call),

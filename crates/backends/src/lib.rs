@@ -39,6 +39,7 @@ mod refused;
 mod registry;
 mod session;
 mod shape_guards;
+mod shared_inputs;
 mod subgraph;
 mod symbolic_context;
 mod to_torch;

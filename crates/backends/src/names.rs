@@ -45,6 +45,10 @@ pub const DISPATCH_KEYS: [&str; 2] = [
 pub const HOLD_DISPATCH_KEYS: &str = "_ForceDispatchKeyGuard";
 /// Module of function transforms in [`TORCH_C`].
 pub const FUNCTORCH: &str = "_functorch";
+/// torch's settings of AOTAutograd, which says in one whether views are made by doing again what made them.
+pub const AOT_CONFIG: &str = "torch._functorch.config";
+/// That one in [`AOT_CONFIG`].
+pub const REPLAYS_VIEWS: &str = "view_replay_for_aliased_outputs";
 /// Holder of torch's functions in [`TORCH_C`].
 pub const FUNCTIONS: &str = "_VariableFunctions";
 /// Base class of `Node`, in [`TORCH_C`].

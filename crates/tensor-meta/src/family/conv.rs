@@ -226,6 +226,9 @@ fn pooled(
     Ok(out)
 }
 fn check_spatial(x: &In<'_>, n: usize) -> R<()> {
+    if x.shape[x.dim().saturating_sub(n)..].contains(&Size::ZERO) {
+        return raise("pooling of nothing");
+    }
     float_input(x)?;
     if x.dim() != n + 2 && x.dim() != n + 1 {
         return raise("pooling dimensions");
@@ -449,6 +452,15 @@ fn interpolate(call: &Call<'_>) -> R {
         "antialias",
     ])?;
     let x = tensor(x)?;
+    // Of nothing but the batch, and the channels where it is a mean.
+    let full = if matches!(mode, Value::Str("area")) {
+        2
+    } else {
+        1
+    };
+    if x.dim() > full && x.shape[full..].contains(&Size::ZERO) {
+        return raise("interpolation of nothing");
+    }
     float_input(&x)?;
     if bool_or(recompute, false)? && !size.is_none() {
         return raise("recompute_scale_factor with a size");
@@ -499,11 +511,6 @@ fn interpolate(call: &Call<'_>) -> R {
     }
     if shape.iter().any(|s| *s <= 0) {
         return raise("interpolation to nothing");
-    }
-    // Only the batch may be empty, and the channels where it is a mean.
-    let full = if mode == "area" { 2 } else { 1 };
-    if x.shape[full..].iter().any(|s| *s <= 0) {
-        return raise("interpolation of nothing");
     }
     if n == 3 && !x.contiguous() {
         return unsupported("layout of interpolate's input");

@@ -13,6 +13,9 @@ fn grid_sample(call: &Call<'_>) -> R {
     let [x, grid, mode, padding, align] =
         call.bind(["input", "grid", "mode", "padding_mode", "align_corners"])?;
     let (x, grid) = (tensor(x)?, tensor(grid)?);
+    if x.dim() > 2 && x.shape[2..].contains(&Size::ZERO) {
+        return raise("samples of nothing");
+    }
     float_input(&x)?;
     float_input(&grid)?;
     if !mode.is_none() {

@@ -278,6 +278,9 @@ fn index_select(call: &Call<'_>) -> R {
     let [x, dim, index] = call.bind(["input", "dim", "index"])?;
     let (x, index) = (tensor(x)?, tensor(index)?);
     check_index(&index)?;
+    if x.dim() > 0 && x.shape[wrap_dim(int(dim)?, x.dim())?] == 0 && index.count() != 0 {
+        return raise("index into an empty dimension");
+    }
     if x.dim() == 0 || index.dim() == 0 || x.count() == 0 {
         return unsupported("0-dim or empty tensors");
     }
