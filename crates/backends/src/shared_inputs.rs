@@ -8,7 +8,8 @@ use fx_graph::AotInput;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyList;
-use rustc_hash::FxHashSet;
+use torch_abi::TorchAbi;
+use torch_abi::overlap::objects_may_overlap;
 
 use crate::names;
 
@@ -21,7 +22,7 @@ pub(crate) fn compiled_with<'py>(
     inputs: &[AotInput],
     call: impl FnOnce() -> PyResult<Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    if !share_memory(examples, inputs)? {
+    if !share_memory(examples, inputs) {
         return call();
     }
     let py = examples.py();
@@ -33,25 +34,27 @@ pub(crate) fn compiled_with<'py>(
     result
 }
 
-/// Whether two tensors have one storage.
-fn share_memory(examples: &Bound<'_, PyList>, inputs: &[AotInput]) -> PyResult<bool> {
-    let py = examples.py();
-    let mut storages = FxHashSet::default();
-    for (at, example) in examples.iter().enumerate() {
-        let is_tensor = inputs
-            .get(at)
-            .is_none_or(|input| matches!(input, AotInput::Tensor { .. }));
-        if !is_tensor {
-            continue;
-        }
-        // A tensor of a layout without one shares nothing.
-        let Ok(storage) = example.call_method0(intern!(py, "untyped_storage")) else {
-            continue;
+/// Whether two tensors, no parameters, share memory. Their classes are not asked.
+fn share_memory(examples: &Bound<'_, PyList>, inputs: &[AotInput]) -> bool {
+    let Some(abi) = TorchAbi::loaded() else {
+        return false;
+    };
+    let is_free = |at| {
+        let free = |input| {
+            matches!(
+                input,
+                &AotInput::Tensor {
+                    parameter: None,
+                    ..
+                }
+            )
         };
-        let identity: usize = storage.getattr(intern!(py, "_cdata"))?.extract()?;
-        if !storages.insert(identity) {
-            return Ok(true);
-        }
-    }
-    Ok(false)
+        inputs.get(at).is_none_or(free)
+    };
+    let free = examples.iter().enumerate().filter(|(at, _)| is_free(*at));
+    let free: Vec<_> = free.map(|(_, example)| example).collect();
+    free.iter().enumerate().any(|(at, example)| {
+        let mut before = free[..at].iter();
+        before.any(|other| objects_may_overlap(abi, other, example))
+    })
 }

@@ -4,7 +4,7 @@
 use fx_graph::{Arg, NodeId, OpKind, Target};
 use pyo3::prelude::*;
 use pyo3::types::PyBool;
-use tensor_meta::{Alias, DType, Does, Inferred, SymInt};
+use tensor_meta::{Alias, DType, Does, Inferred};
 use variables::{TensorVar, Var, raising};
 
 use crate::SoFar;
@@ -253,14 +253,28 @@ impl SoFar<'_, '_> {
         is_item && matches!(&value.args[..], [from, at] if from == target && at == index)
     }
 
+    /// Whether elements of a tensor lie at one place: those of an expanded one, and of windows that overlap.
+    pub fn elements_share_places(&self, t: &TensorVar) -> bool {
+        let meta = self.state.effects.meta(t);
+        let counted = meta.shape.iter().zip(&meta.strides);
+        let counted = counted.filter(|(size, _)| !matches!(size.as_const(), Some(0 | 1)));
+        let steps =
+            counted.filter_map(|(size, stride)| Some((size.as_const(), stride.as_const()?)));
+        let steps: Vec<_> = steps.collect();
+        steps.iter().enumerate().any(|(at, (size, step))| {
+            let reach = step * (size.unwrap_or(2) - 1);
+            let others = steps.iter().enumerate().filter(|(other, _)| *other != at);
+            *step == 0
+                || others
+                    .into_iter()
+                    .any(|(_, (_, to))| (*step..=reach).contains(to))
+        })
+    }
+
     /// Whether elements of a tensor lie at one place, or a view may lie in what another tensor lies in.
     pub fn memory_is_shared(&self, target: &TensorVar, others: &[Var]) -> bool {
-        let meta = self.state.effects.meta(target);
-        let is_view = meta.alias == Alias::View;
-        let is_expanded = |(size, stride): (&SymInt, &SymInt)| {
-            stride.as_const() == Some(0) && !matches!(size.as_const(), Some(0 | 1))
-        };
-        meta.shape.iter().zip(&meta.strides).any(is_expanded)
+        let is_view = self.state.effects.meta(target).alias == Alias::View;
+        self.elements_share_places(target)
             || others.iter().any(|v| {
                 matches!(v, Var::Tensor(t) if t.node != target.node
                 && (is_view || self.state.effects.meta(t).alias == Alias::View)

@@ -538,9 +538,9 @@ fn pad(call: &Call<'_>) -> R {
     let mut shape = x.shape.clone();
     for (i, ends) in pad.chunks(2).enumerate() {
         let d = x.dim() - 1 - i;
-        let left = shape[d] + ends[0].min(0) + ends[1].min(0);
+        let takes_of_nothing = shape[d] == 0 && (ends[0] < 0 || ends[1] < 0);
         shape[d] += ends[0] + ends[1];
-        if left < 0 {
+        if shape[d] < 0 || takes_of_nothing {
             return raise("negative padded size");
         }
         if mode == "reflect" && (ends[0] >= x.shape[d] || ends[1] >= x.shape[d]) {

@@ -452,7 +452,7 @@ impl<'py> Tx<'py> {
         let may_refuse_number = self
             .so_far()
             .may_refuse_number(callee, &node_args, &inferred);
-        self.writes_to_no_inference_tensor(callee, args, &inferred)?;
+        self.writes_where_it_may(callee, args, &inferred)?;
         let node = self.add_node(callee, node_args.pos, node_args.kw)?;
         self.log.graph.set_impure(node, true);
         if repeatable {
