@@ -65,5 +65,6 @@ pub use registry::{
     Backend, CompileOptions, default_backend, is_always_there, list, list_backends, register,
     register_backend, unregister,
 };
+pub use shared_inputs::SharedInputs;
 pub use subgraph::{SubGraph, subgraph};
 pub use to_torch::{Attrs, Converted, Counts, ExampleValue, ToTorch, to_torch};

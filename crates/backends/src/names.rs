@@ -47,6 +47,8 @@ pub const HOLD_DISPATCH_KEYS: &str = "_ForceDispatchKeyGuard";
 pub const FUNCTORCH: &str = "_functorch";
 /// torch's settings of AOTAutograd, which says in one whether views are made by doing again what made them.
 pub const AOT_CONFIG: &str = "torch._functorch.config";
+/// Context in [`TORCH_C`] in which no class is asked for its operations.
+pub const ASKS_NO_CLASS: &str = "DisableTorchFunctionSubclass";
 /// That one in [`AOT_CONFIG`].
 pub const REPLAYS_VIEWS: &str = "view_replay_for_aliased_outputs";
 /// Holder of torch's functions in [`TORCH_C`].

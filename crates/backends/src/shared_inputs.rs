@@ -1,19 +1,123 @@
 //! Inputs that share memory, at a compiler.
 //!
-//! AOTAutograd makes such inputs from one tensor where the graph writes to them, and makes the views of them that it
-//! returns by doing again what made them: of that tensor, not of the input, so that it raises. Its other way, from
-//! sizes and strides, holds.
+//! Where the graph writes to one of them, AOTAutograd makes them anew from one tensor that autograd knows to be the base
+//! of all. Others it refuses, or takes for tensors that are apart. Invariant: what it makes of a graph is called with
+//! inputs that it can make so; with any others the graph runs as it is.
 
 use fx_graph::AotInput;
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::PyList;
+use pyo3::types::{PyCFunction, PyDict, PyList, PyTuple};
 use torch_abi::TorchAbi;
-use torch_abi::overlap::objects_may_overlap;
+use torch_abi::overlap::Memory;
 
 use crate::names;
 
-/// Calls a compiler; for inputs that share memory with views made from sizes and strides.
+/// Tensors among the inputs of a graph that share memory with others.
+#[derive(Default)]
+pub struct SharedInputs {
+    /// their positions
+    at: Vec<usize>,
+}
+
+impl SharedInputs {
+    /// Those among the examples for the inputs of a graph. Classes are not asked.
+    pub fn of(examples: &Bound<'_, PyList>, inputs: &[AotInput]) -> SharedInputs {
+        let Some(abi) = TorchAbi::loaded() else {
+            return SharedInputs::default();
+        };
+        let is_tensor = |at| {
+            let is_tensor = |input| matches!(input, &AotInput::Tensor { .. });
+            inputs.get(at).is_none_or(is_tensor)
+        };
+        let objects: Vec<_> = examples.iter().collect();
+        let tensors = objects.iter().enumerate().filter(|(at, _)| is_tensor(*at));
+        let memories: Vec<_> = tensors
+            // SAFETY: `objects` holds each, and the GIL is held.
+            .filter_map(|(at, o)| unsafe { Some((at, Memory::of(abi, o.as_ptr())?)) })
+            .collect();
+        let shares = |(at, memory): &&(usize, Memory<'_>)| {
+            let mut others = memories.iter().filter(|(other, _)| other != at);
+            others.any(|(_, other)| memory.may_overlap(other))
+        };
+        let shared = memories.iter().filter(shares);
+        SharedInputs {
+            at: shared.map(|(at, _)| *at).collect(),
+        }
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.at.is_empty()
+    }
+
+    /// Whether AOTAutograd makes them anew: one storage and one dtype for all, and one tensor that is the base of all
+    /// others.
+    ///
+    /// # Errors
+    /// Whatever torch raises.
+    pub fn are_made_anew(&self, arguments: &Bound<'_, PyTuple>) -> PyResult<bool> {
+        let py = arguments.py();
+        let torch_c = py.import(intern!(py, names::TORCH_C))?;
+        let unasked = torch_c.call_method0(intern!(py, names::ASKS_NO_CLASS))?;
+        unasked.call_method0(intern!(py, "__enter__"))?;
+        let found = self.have_one_base(arguments);
+        let none = py.None();
+        unasked.call_method1(intern!(py, "__exit__"), (&none, &none, &none))?;
+        found
+    }
+
+    fn have_one_base(&self, arguments: &Bound<'_, PyTuple>) -> PyResult<bool> {
+        let py = arguments.py();
+        let facts = |tensor: &Bound<'_, PyAny>| -> PyResult<(usize, String)> {
+            let storage = tensor.call_method0(intern!(py, "untyped_storage"))?;
+            let dtype = tensor.getattr(intern!(py, "dtype"))?.to_string();
+            Ok((storage.getattr(intern!(py, "_cdata"))?.extract()?, dtype))
+        };
+        let mut known: Option<(Bound<'_, PyAny>, (usize, String))> = None;
+        let mut has_views = false;
+        for &at in &self.at {
+            let tensor = arguments.get_item(at)?;
+            let base = tensor.getattr(intern!(py, "_base"))?;
+            let of_tensor = facts(&tensor)?;
+            has_views |= !base.is_none();
+            let base = if base.is_none() { tensor } else { base };
+            match &known {
+                None if facts(&base)? != of_tensor => return Ok(false),
+                None => known = Some((base, of_tensor)),
+                Some((first, of_first)) if !base.is(first) || of_tensor != *of_first => {
+                    return Ok(false);
+                }
+                Some(_) => {}
+            }
+        }
+        Ok(has_views)
+    }
+
+    /// A function that calls `compiled` where its arguments are made anew, and `graph` otherwise. Both take the same.
+    ///
+    /// # Errors
+    /// Where Python has no memory.
+    pub fn choosing(
+        self,
+        py: Python<'_>,
+        compiled: Py<PyAny>,
+        graph: Py<PyAny>,
+    ) -> PyResult<Py<PyAny>> {
+        let call = move |args: &Bound<'_, PyTuple>, _: Option<&Bound<'_, PyDict>>| {
+            let py = args.py();
+            match self.are_made_anew(args)? {
+                true => compiled.call1(py, args),
+                false => graph.call1(py, args),
+            }
+        };
+        let function = PyCFunction::new_closure(py, Some(c"with_shared_inputs"), None, call)?;
+        Ok(function.into_any().unbind())
+    }
+}
+
+/// Calls a compiler. The views of inputs that share memory are made from sizes and strides: torch would do again what
+/// made them, with the base in place of the input, and raise.
 ///
 /// # Errors
 /// Those of `call`, and whatever torch's settings raise.
@@ -22,7 +126,7 @@ pub(crate) fn compiled_with<'py>(
     inputs: &[AotInput],
     call: impl FnOnce() -> PyResult<Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    if !share_memory(examples, inputs) {
+    if SharedInputs::of(examples, inputs).is_empty() {
         return call();
     }
     let py = examples.py();
@@ -32,29 +136,4 @@ pub(crate) fn compiled_with<'py>(
     let result = call();
     config.setattr(intern!(py, names::REPLAYS_VIEWS), before)?;
     result
-}
-
-/// Whether two tensors, no parameters, share memory. Their classes are not asked.
-fn share_memory(examples: &Bound<'_, PyList>, inputs: &[AotInput]) -> bool {
-    let Some(abi) = TorchAbi::loaded() else {
-        return false;
-    };
-    let is_free = |at| {
-        let free = |input| {
-            matches!(
-                input,
-                &AotInput::Tensor {
-                    parameter: None,
-                    ..
-                }
-            )
-        };
-        inputs.get(at).is_none_or(free)
-    };
-    let free = examples.iter().enumerate().filter(|(at, _)| is_free(*at));
-    let free: Vec<_> = free.map(|(_, example)| example).collect();
-    free.iter().enumerate().any(|(at, example)| {
-        let mut before = free[..at].iter();
-        before.any(|other| objects_may_overlap(abi, other, example))
-    })
 }

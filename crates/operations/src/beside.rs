@@ -253,6 +253,47 @@ impl SoFar<'_, '_> {
         is_item && matches!(&value.args[..], [from, at] if from == target && at == index)
     }
 
+    /// Why no compiler takes a write to a tensor for what it is, if so: what is written to, the reason, a hint.
+    pub fn refused_by_compilers(&self, t: &TensorVar) -> Option<[&'static str; 3]> {
+        if self.elements_share_places(t) {
+            return Some([
+                "Write to a tensor whose elements share memory",
+                "A compiler makes a tensor of its own of what is written to, in which they do not.",
+                "Write to a clone of the tensor, or to the tensor that was expanded.",
+            ]);
+        }
+        self.gets_other_memory(t.node).then_some([
+            "Write to a tensor behind `data = ...`",
+            "A compiler keeps one of the two: what was written, or the memory that the tensor was given.",
+            "Write to it in front of that, or with an operation that makes a new tensor.",
+        ])
+    }
+
+    /// Whether the graph gives other memory to a tensor, to one that lies in the same, or to another one this memory.
+    fn gets_other_memory(&self, mut node: NodeId) -> bool {
+        let shares = |node: NodeId| {
+            let ways = Does::VIEW | Does::VIEWS | Does::SHARES_DATA | Does::MAY_GIVE_SELF;
+            raising::traits_of(&self.graph[node]).any(ways)
+        };
+        while let Some(&first) = self.graph.inputs(node).first()
+            && shares(node)
+        {
+            node = first;
+        }
+        let mut inside = vec![node];
+        while let Some(node) = inside.pop() {
+            for user in self.graph.users(node) {
+                if raising::traits_of(&self.graph[user]).any(Does::MOVES) {
+                    return true;
+                }
+                if shares(user) {
+                    inside.push(user);
+                }
+            }
+        }
+        false
+    }
+
     /// Whether elements of a tensor lie at one place: those of an expanded one, and of windows that overlap.
     pub fn elements_share_places(&self, t: &TensorVar) -> bool {
         let meta = self.state.effects.meta(t);

@@ -76,6 +76,8 @@ facts! {
     READS_ELEMENTS
     /// Gives its first argument other memory.
     MOVES
+    /// Gives its first argument other sizes or strides, or may, in the memory that it has.
+    LAYS_OUT
     /// Finds out whether a number is NumPy's.
     SEES_NUMPY
     /// Only checks something, and gives nothing.

@@ -4,6 +4,8 @@
 //! is not known to be one of those may raise. Autocast's casts of parameters are kept between calls, and
 //! no guard sees them.
 
+use std::sync::Arc;
+
 use fx_graph::{Arg, Graph, NodeData, NodeId, OpKind, Target};
 use tensor_meta::{Does, Traits};
 use torch_abi::contexts::changes_context;
@@ -102,6 +104,14 @@ pub fn name_of(node: &NodeData) -> &str {
         Target::Function(function) => function.path.rsplit('.').next().unwrap_or_default(),
         Target::Name(name) => name,
     }
+}
+
+/// Whether a graph may write to a tensor, or give one other memory.
+pub fn writes(graph: &Graph) -> bool {
+    let is_asked = |(name, _): &(Arc<str>, Arg)| matches!(&**name, "inplace" | "out");
+    graph.iter().any(|(_, node)| {
+        traits_of(node).any(Does::WRITES | Does::MOVES) || node.kwargs.iter().any(is_asked)
+    })
 }
 
 /// What is known of the operation of a node: nothing where it calls none.

@@ -7,6 +7,7 @@ use std::time::Instant;
 
 use backends::{
     Backend, BackendCall, BackendError, Capabilities, Compiled, Kept, Numbers, ResultKey,
+    SharedInputs,
 };
 use fx_graph::AotInput;
 use pyo3::exceptions::PyRuntimeError;
@@ -15,7 +16,7 @@ use pyo3::types::{PyCode, PyList};
 use residual::{CompiledGraph, GuardsSoFar, OutputEnv, ResumeCache, ResumeInfo};
 use torch_abi::profiler::Span;
 use torch_abi::tracer;
-use variables::Obj;
+use variables::{Obj, raising};
 
 use super::compilation::{Compilation, tell_torch};
 use super::declined::Declined;
@@ -68,28 +69,67 @@ fn compile_with(
         && let Some(function) =
             backends::forward_function(py, graph, objects, &[], Numbers::now(py)?)?
     {
-        return Ok(Compiled {
-            callable: function,
-            is_graph: true,
-            shape_guards: Some(Vec::new()),
-            aot_guards: None,
-        });
+        return Ok(run_as_it_is(function));
     }
     let examples = PyList::new(py, examples)?;
+    let shared = match raising::writes(graph) && !backend.capabilities().gives_graph_back {
+        true => SharedInputs::of(&examples, inputs),
+        false => SharedInputs::default(),
+    };
+    let as_it_is = match shared.is_empty() {
+        true => None,
+        false => backends::forward_function(py, graph, objects, &[], Numbers::now(py)?)?,
+    };
+    let Some(as_it_is) = as_it_is else {
+        return compile_apart(py, backend, graph, objects, &examples, inputs, of);
+    };
+    if !shared.are_made_anew(&examples.to_tuple())? {
+        log::debug(py, "graph_breaks", "", || {
+            "Inputs that the graph writes to share memory, and autograd does not know them for views of one tensor: \
+             no compiler takes the graph, it runs as it is. Hint: pass one of the tensors, and make the others inside."
+                .to_owned()
+        });
+        return Ok(run_as_it_is(as_it_is));
+    }
+    let mut compiled = compile_apart(py, backend, graph, objects, &examples, inputs, of)?;
+    compiled.callable = shared.choosing(py, compiled.callable, as_it_is)?;
+    Ok(compiled)
+}
+
+/// A graph that is its own result.
+fn run_as_it_is(function: Obj) -> Compiled {
+    Compiled {
+        callable: function,
+        is_graph: true,
+        shape_guards: Some(Vec::new()),
+        aot_guards: None,
+    }
+}
+
+/// The same, for inputs that are apart or that a compiler makes so.
+fn compile_apart(
+    py: Python<'_>,
+    backend: &Backend,
+    graph: &fx_graph::Graph,
+    objects: &[Obj],
+    examples: &Bound<'_, PyList>,
+    inputs: &[AotInput],
+    of: &Graphs<'_, '_>,
+) -> Result<Compiled, BackendError> {
     let call = BackendCall {
         graph: Some((graph, objects)),
         inputs,
         ..BackendCall::default()
     };
-    let key = ResultKey::of(backend, &call, &examples)?;
+    let key = ResultKey::of(backend, &call, examples)?;
     // torch compiles a step apart from what is around it, and once for all that this may differ in.
     let again = match (&key, of.has_step) {
         (Some(key), _) => Some(key.key()),
-        (None, true) => ResultKey::of_any(backend, &call, &examples)?,
+        (None, true) => ResultKey::of_any(backend, &call, examples)?,
         (None, false) => None,
     };
     if let Some(key) = again
-        && ResultKey::serves_again(backend, &examples)?
+        && ResultKey::serves_again(backend, examples)?
         && let Some(known) = of.results.find(py, of.context, key)
     {
         return Ok(known);
@@ -103,7 +143,7 @@ fn compile_with(
             true => backends::to_torch(py, graph, objects, &[]),
             false => backends::late_to_torch(py, graph, objects),
         };
-        run_backend(backend, &call, module, &examples)
+        run_backend(backend, &call, module, examples)
     };
     let compiled = match kept {
         Some(kept) => {
@@ -117,7 +157,7 @@ fn compile_with(
     };
     if let Some(key) = again
         && (of.has_step || !compiled.is_graph)
-        && ResultKey::serves_again(backend, &examples)?
+        && ResultKey::serves_again(backend, examples)?
     {
         of.results.keep(py, of.context, key, &compiled);
     }

@@ -9,7 +9,7 @@ use guards::{ConstVal, GlobalState, GuardKind, Source, exec};
 use pyo3::ffi::PyObject;
 use pyo3::prelude::*;
 use pyo3::types::{PyCode, PyDict, PyTuple};
-use tensor_meta::{Autocast, Ctx, DType, Device, DeviceKind, Does};
+use tensor_meta::{Autocast, Ctx, DType, Device, DeviceKind};
 use torch_abi::TorchAbi;
 use torch_abi::overlap::Memory;
 use torch_rules::has_program_mode;
@@ -17,7 +17,7 @@ use translator::code::CodeCache;
 use translator::known::Known;
 use translator::rules::{Graphs, Rules};
 use translator::state::State;
-use translator::torch_ops::raising::traits_of;
+use translator::torch_ops::raising;
 use translator::torch_ops::table::FnTable;
 use translator::{R, Stop, Tx};
 use variables::{Body, EarlyArg, Obj, ObjState, Origin, Var};
@@ -338,13 +338,7 @@ pub fn saved_tensors_hooks_guard(tx: &mut Tx<'_>) -> PyResult<()> {
 /// # Errors
 /// Whatever torch raises.
 fn overlap_guard(tx: &mut Tx<'_>) -> PyResult<()> {
-    let is_asked = |(k, _): &(Arc<str>, fx_graph::Arg)| matches!(&**k, "inplace" | "out");
-    let writes = tx
-        .log
-        .graph
-        .iter()
-        .any(|(_, node)| traits_of(node).any(Does::WRITES) || node.kwargs.iter().any(is_asked));
-    let writes = writes || tx.st.effects.array_writes > 0;
+    let writes = raising::writes(&tx.log.graph) || tx.st.effects.array_writes > 0;
     let free = tx.log.inputs.iter().filter(|i| !i.bound);
     let inputs: Vec<_> = free.filter_map(|i| memory_of(tx, i)).collect();
     if !writes || inputs.len() < 2 {

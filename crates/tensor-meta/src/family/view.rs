@@ -11,7 +11,7 @@ use crate::iterator::broadcast;
 use crate::registry::{Entry, rule};
 use crate::size::Size;
 use crate::traits::facts::{
-    MAY_GIVE_SELF, NEVER_RAISES, ONLY_SIZES, SHARES_DATA, TAKES_SIZES, VIEW, VIEWS,
+    LAYS_OUT, MAY_GIVE_SELF, NEVER_RAISES, ONLY_SIZES, SHARES_DATA, TAKES_SIZES, VIEW, VIEWS,
 };
 use crate::types::{Dims, Inferred, MemoryFormat, TensorMeta, Value, contiguous_strides};
 
@@ -754,13 +754,13 @@ pub(crate) fn entries(out: &mut Vec<Entry>) {
             m_t(&unnamed(call)?)
         })
         .does(VIEW),
-        rule("squeeze_", "", "*", |call| itself(squeeze(call)?)).does(NEVER_RAISES),
-        rule("unsqueeze_", "", "*", |call| itself(unsqueeze(call)?)).does(NEVER_RAISES),
+        rule("squeeze_", "", "*", |call| itself(squeeze(call)?)).does(NEVER_RAISES | LAYS_OUT),
+        rule("unsqueeze_", "", "*", |call| itself(unsqueeze(call)?)).does(NEVER_RAISES | LAYS_OUT),
         rule("transpose_", "", "* swapdims_", |call| {
             itself(transpose(call)?)
         })
-        .does(NEVER_RAISES),
-        rule("t_", "", "*", |call| itself(t(call)?)).does(NEVER_RAISES),
+        .does(NEVER_RAISES | LAYS_OUT),
+        rule("t_", "", "*", |call| itself(t(call)?)).does(NEVER_RAISES | LAYS_OUT),
         rule("unsqueeze", "*", "*", unsqueeze).does(NEVER_RAISES | VIEW),
         rule("narrow", "*", "*", narrow).does(NEVER_RAISES | TAKES_SIZES | ONLY_SIZES | VIEW),
         rule("select", "*", "*", select).does(NEVER_RAISES | TAKES_SIZES | ONLY_SIZES | VIEW),

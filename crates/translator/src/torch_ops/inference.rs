@@ -1,5 +1,4 @@
-//! Tensors that let nobody write to them: those of an inference mode outside of one, and, below a compiler, those
-//! whose elements share memory.
+//! Tensors that let nobody write to them: those of an inference mode outside of one, and those that compilers refuse.
 
 use tensor_meta::Inferred;
 use variables::{TensorVar, Var};
@@ -27,18 +26,15 @@ impl Tx<'_> {
         }
     }
 
-    /// A tensor that is written to is not of an inference mode, or one is on; to a compiler each element of it is one
-    /// of its own.
+    /// A tensor that is written to is not of an inference mode, or one is on; and a compiler lets it be written to.
     ///
     /// # Errors
     /// A break otherwise.
     pub(super) fn lets_write(&self, t: &TensorVar) -> R<()> {
-        if !self.runs_as_is && self.so_far().elements_share_places(t) {
-            return Err(Stop::brk(
-                "Write to a tensor whose elements share memory",
-                "A compiler makes a tensor of its own of what is written to, in which they do not.",
-                "Write to a clone of the tensor, or to the tensor that was expanded.",
-            ));
+        if !self.runs_as_is
+            && let Some([what, why, hint]) = self.so_far().refused_by_compilers(t)
+        {
+            return Err(Stop::brk(what, why, hint));
         }
         if self.so_far().inference_now() || !self.so_far().is_of_inference(t)? {
             return Ok(());

@@ -35,7 +35,8 @@ impl Tx<'_> {
             && t.input.is_some()
         {
             let before = self.st.effects.meta(&t);
-            if before.shape != after.shape || before.strides != after.strides {
+            let laid_out = callee.traits().any(Does::LAYS_OUT);
+            if laid_out || before.shape != after.shape || before.strides != after.strides {
                 return Err(Stop::brk(
                     "In-place change of the sizes or strides of a tensor from outside",
                     "A compiler would give the tensor back with the values that were written to it, and not always with the strides.",
