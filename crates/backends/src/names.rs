@@ -45,12 +45,13 @@ pub const DISPATCH_KEYS: [&str; 2] = [
 pub const HOLD_DISPATCH_KEYS: &str = "_ForceDispatchKeyGuard";
 /// Module of function transforms in [`TORCH_C`].
 pub const FUNCTORCH: &str = "_functorch";
-/// torch's settings of AOTAutograd, which says in one whether views are made by doing again what made them.
+/// torch's settings of AOTAutograd.
 pub const AOT_CONFIG: &str = "torch._functorch.config";
+/// Those in [`AOT_CONFIG`] of what does not look at the base of inputs that share memory: views are made by doing again
+/// what made them, results are cached.
+pub const BLIND_TO_BASES: [&str; 2] = ["view_replay_for_aliased_outputs", "enable_autograd_cache"];
 /// Context in [`TORCH_C`] in which no class is asked for its operations.
 pub const ASKS_NO_CLASS: &str = "DisableTorchFunctionSubclass";
-/// That one in [`AOT_CONFIG`].
-pub const REPLAYS_VIEWS: &str = "view_replay_for_aliased_outputs";
 /// Holder of torch's functions in [`TORCH_C`].
 pub const FUNCTIONS: &str = "_VariableFunctions";
 /// Base class of `Node`, in [`TORCH_C`].

@@ -51,12 +51,15 @@ impl SharedInputs {
         self.at.is_empty()
     }
 
-    /// Whether AOTAutograd makes them anew: one storage and one dtype for all, and one tensor that is the base of all
-    /// others.
+    /// The base that AOTAutograd makes them anew of, if it does: one storage and one dtype for all, and one tensor that
+    /// is the base of all others.
     ///
     /// # Errors
     /// Whatever torch raises.
-    pub fn are_made_anew(&self, arguments: &Bound<'_, PyTuple>) -> PyResult<bool> {
+    pub fn base<'py>(
+        &self,
+        arguments: &Bound<'py, PyTuple>,
+    ) -> PyResult<Option<Bound<'py, PyAny>>> {
         let py = arguments.py();
         let torch_c = py.import(intern!(py, names::TORCH_C))?;
         let unasked = torch_c.call_method0(intern!(py, names::ASKS_NO_CLASS))?;
@@ -67,14 +70,17 @@ impl SharedInputs {
         found
     }
 
-    fn have_one_base(&self, arguments: &Bound<'_, PyTuple>) -> PyResult<bool> {
+    fn have_one_base<'py>(
+        &self,
+        arguments: &Bound<'py, PyTuple>,
+    ) -> PyResult<Option<Bound<'py, PyAny>>> {
         let py = arguments.py();
-        let facts = |tensor: &Bound<'_, PyAny>| -> PyResult<(usize, String)> {
+        let facts = |tensor: &Bound<'py, PyAny>| -> PyResult<(usize, String)> {
             let storage = tensor.call_method0(intern!(py, "untyped_storage"))?;
             let dtype = tensor.getattr(intern!(py, "dtype"))?.to_string();
             Ok((storage.getattr(intern!(py, "_cdata"))?.extract()?, dtype))
         };
-        let mut known: Option<(Bound<'_, PyAny>, (usize, String))> = None;
+        let mut known: Option<(Bound<'py, PyAny>, (usize, String))> = None;
         let mut has_views = false;
         for &at in &self.at {
             let tensor = arguments.get_item(at)?;
@@ -83,30 +89,45 @@ impl SharedInputs {
             has_views |= !base.is_none();
             let base = if base.is_none() { tensor } else { base };
             match &known {
-                None if facts(&base)? != of_tensor => return Ok(false),
+                None if facts(&base)? != of_tensor => return Ok(None),
                 None => known = Some((base, of_tensor)),
                 Some((first, of_first)) if !base.is(first) || of_tensor != *of_first => {
-                    return Ok(false);
+                    return Ok(None);
                 }
                 Some(_) => {}
             }
         }
-        Ok(has_views)
+        Ok(known.map(|(base, _)| base).filter(|_| has_views))
     }
 
-    /// A function that calls `compiled` where its arguments are made anew, and `graph` otherwise. Both take the same.
+    /// A function that calls `compiled`, which was made with this base, where its arguments are made anew of one like
+    /// it, and `graph` otherwise. Both take the same.
     ///
     /// # Errors
     /// Where Python has no memory.
     pub fn choosing(
         self,
-        py: Python<'_>,
+        base: &Bound<'_, PyAny>,
+        inputs: &[AotInput],
         compiled: Py<PyAny>,
         graph: Py<PyAny>,
     ) -> PyResult<Py<PyAny>> {
+        let py = base.py();
+        // Its sizes are no input's, so that nothing else guards them. To a compiler that was told of sizes that change
+        // they may change, too.
+        let layout = match inputs.iter().any(AotInput::changes) {
+            true => None,
+            false => Some(layout_of(base)?),
+        };
         let call = move |args: &Bound<'_, PyTuple>, _: Option<&Bound<'_, PyDict>>| {
             let py = args.py();
-            match self.are_made_anew(args)? {
+            let base = self.base(args)?;
+            let fits = match (&base, &layout) {
+                (Some(base), Some(known)) => layout_of(base)? == *known,
+                (base, None) => base.is_some(),
+                (None, _) => false,
+            };
+            match fits {
                 true => compiled.call1(py, args),
                 false => graph.call1(py, args),
             }
@@ -116,8 +137,23 @@ impl SharedInputs {
     }
 }
 
-/// Calls a compiler. The views of inputs that share memory are made from sizes and strides: torch would do again what
-/// made them, with the base in place of the input, and raise.
+/// Sizes, strides and storage offset of a tensor that is no subclass's.
+fn layout_of(tensor: &Bound<'_, PyAny>) -> PyResult<(Vec<i64>, Vec<i64>, i64)> {
+    let py = tensor.py();
+    let strides = tensor.call_method0(intern!(py, "stride"))?.extract()?;
+    let offset = tensor
+        .call_method0(intern!(py, "storage_offset"))?
+        .extract()?;
+    Ok((
+        tensor.getattr(intern!(py, "shape"))?.extract()?,
+        strides,
+        offset,
+    ))
+}
+
+/// Calls a compiler. The views of inputs that share memory are made from sizes and strides, and no result is taken from
+/// torch's cache: torch would do again what made the views, with the base in place of the input, and take what it made
+/// for another base.
 ///
 /// # Errors
 /// Those of `call`, and whatever torch's settings raise.
@@ -131,9 +167,14 @@ pub(crate) fn compiled_with<'py>(
     }
     let py = examples.py();
     let config = py.import(intern!(py, names::AOT_CONFIG))?;
-    let before = config.getattr(intern!(py, names::REPLAYS_VIEWS))?;
-    config.setattr(intern!(py, names::REPLAYS_VIEWS), false)?;
+    let mut before = Vec::new();
+    for name in names::BLIND_TO_BASES {
+        before.push((name, config.getattr(name)?));
+        config.setattr(name, false)?;
+    }
     let result = call();
-    config.setattr(intern!(py, names::REPLAYS_VIEWS), before)?;
+    for (name, value) in before {
+        config.setattr(name, value)?;
+    }
     result
 }

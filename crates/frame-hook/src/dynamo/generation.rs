@@ -80,19 +80,25 @@ fn compile_with(
         true => None,
         false => backends::forward_function(py, graph, objects, &[], Numbers::now(py)?)?,
     };
-    let Some(as_it_is) = as_it_is else {
-        return compile_apart(py, backend, graph, objects, &examples, inputs, of);
+    let call = BackendCall {
+        graph: Some((graph, objects)),
+        inputs,
+        ..BackendCall::default()
     };
-    if !shared.are_made_anew(&examples.to_tuple())? {
+    let Some(as_it_is) = as_it_is else {
+        return compile_or_find(py, backend, &call, (graph, objects), &examples, of);
+    };
+    let Some(base) = shared.base(&examples.to_tuple())? else {
         log::debug(py, "graph_breaks", "", || {
             "Inputs that the graph writes to share memory, and autograd does not know them for views of one tensor: \
              no compiler takes the graph, it runs as it is. Hint: pass one of the tensors, and make the others inside."
                 .to_owned()
         });
         return Ok(run_as_it_is(as_it_is));
-    }
-    let mut compiled = compile_apart(py, backend, graph, objects, &examples, inputs, of)?;
-    compiled.callable = shared.choosing(py, compiled.callable, as_it_is)?;
+    };
+    // Whoever keeps results does not look at the base.
+    let mut compiled = run_backend(backend, &call, (graph, objects), &examples)?;
+    compiled.callable = shared.choosing(&base, inputs, compiled.callable, as_it_is)?;
     Ok(compiled)
 }
 
@@ -106,26 +112,20 @@ fn run_as_it_is(function: Obj) -> Compiled {
     }
 }
 
-/// The same, for inputs that are apart or that a compiler makes so.
-fn compile_apart(
+/// The same, for inputs that are apart, and of which all is known that a backend looks at.
+fn compile_or_find(
     py: Python<'_>,
     backend: &Backend,
-    graph: &fx_graph::Graph,
-    objects: &[Obj],
+    call: &BackendCall<'_>,
+    graph: (&fx_graph::Graph, &[Obj]),
     examples: &Bound<'_, PyList>,
-    inputs: &[AotInput],
     of: &Graphs<'_, '_>,
 ) -> Result<Compiled, BackendError> {
-    let call = BackendCall {
-        graph: Some((graph, objects)),
-        inputs,
-        ..BackendCall::default()
-    };
-    let key = ResultKey::of(backend, &call, examples)?;
+    let key = ResultKey::of(backend, call, examples)?;
     // torch compiles a step apart from what is around it, and once for all that this may differ in.
     let again = match (&key, of.has_step) {
         (Some(key), _) => Some(key.key()),
-        (None, true) => ResultKey::of_any(backend, &call, examples)?,
+        (None, true) => ResultKey::of_any(backend, call, examples)?,
         (None, false) => None,
     };
     if let Some(key) = again
@@ -138,13 +138,7 @@ fn compile_apart(
         (Some(key), Some(folder)) => Kept::find(py, key, &folder)?,
         _ => None,
     };
-    let run = || {
-        let module = || match backend.capabilities().wants_context {
-            true => backends::to_torch(py, graph, objects, &[]),
-            false => backends::late_to_torch(py, graph, objects),
-        };
-        run_backend(backend, &call, module, examples)
-    };
+    let run = || run_backend(backend, call, graph, examples);
     let compiled = match kept {
         Some(kept) => {
             artifacts::belongs_to_who_runs(of.code, OnDisk::Artifact(kept.key()))?;
@@ -168,10 +162,14 @@ fn compile_apart(
 fn run_backend(
     backend: &Backend,
     call: &BackendCall<'_>,
-    module: impl Fn() -> PyResult<Obj>,
+    (graph, objects): (&fx_graph::Graph, &[Obj]),
     examples: &Bound<'_, PyList>,
 ) -> Result<Compiled, BackendError> {
     let py = examples.py();
+    let module = || match backend.capabilities().wants_context {
+        true => backends::to_torch(py, graph, objects, &[]),
+        false => backends::late_to_torch(py, graph, objects),
+    };
     // A backend asks for one where it needs a float as a constant.
     let has_floats = call.inputs.iter().any(AotInput::is_float);
     if has_floats {
