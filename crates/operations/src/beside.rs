@@ -262,15 +262,23 @@ impl SoFar<'_, '_> {
                 "Write to a clone of the tensor, or to the tensor that was expanded.",
             ]);
         }
-        self.gets_other_memory(t.node).then_some([
-            "Write to a tensor behind `data = ...`",
-            "A compiler keeps one of the two: what was written, or the memory that the tensor was given.",
-            "Write to it in front of that, or with an operation that makes a new tensor.",
+        if self.any_beside(t.node, Does::MOVES) {
+            return Some([
+                "Write to a tensor behind `data = ...`",
+                "A compiler keeps one of the two: what was written, or the memory that the tensor was given.",
+                "Write to it in front of that, or with an operation that makes a new tensor.",
+            ]);
+        }
+        let records = self.state.grad_enabled && self.state.effects.meta(t).requires_grad;
+        (records && self.any_beside(t.node, Does::VIEWS)).then_some([
+            "Write to a tensor of which several views were made at once",
+            "Autograd refuses the write to a view, and what uses the views behind one; a compiler does not, or refuses them where nobody uses them.",
+            "Make the views one by one (`x[:n]`), or write to a clone.",
         ])
     }
 
-    /// Whether the graph gives other memory to a tensor, to one that lies in the same, or to another one this memory.
-    fn gets_other_memory(&self, mut node: NodeId) -> bool {
+    /// Whether an operation of the graph that does this takes a tensor or one that lies in the same memory.
+    fn any_beside(&self, mut node: NodeId, does: Does) -> bool {
         let shares = |node: NodeId| {
             let ways = Does::VIEW | Does::VIEWS | Does::SHARES_DATA | Does::MAY_GIVE_SELF;
             raising::traits_of(&self.graph[node]).any(ways)
@@ -283,7 +291,7 @@ impl SoFar<'_, '_> {
         let mut inside = vec![node];
         while let Some(node) = inside.pop() {
             for user in self.graph.users(node) {
-                if raising::traits_of(&self.graph[user]).any(Does::MOVES) {
+                if raising::traits_of(&self.graph[user]).any(does) {
                     return true;
                 }
                 if shares(user) {
