@@ -21,7 +21,7 @@ PAGES = ROOT / "docs" / "breaks"
 BESIDE = PROGRAMS / "beside.json"
 
 #: The order of the arguments of what makes a reason.
-_MAKERS = re.compile(r"Stop::(?:brk|raises)\(")
+_MAKERS = re.compile(r"(?:Stop::(?:brk|raises)|Refusal::new)\(")
 _LITERAL = re.compile(r'"((?:[^"\\]|\\.)*)"', re.DOTALL)
 
 

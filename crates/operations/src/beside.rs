@@ -66,6 +66,23 @@ enum Viewed {
     OneOfMany,
 }
 
+/// Why an operation can't be in a graph.
+#[derive(Clone, Copy, Debug)]
+pub struct Refusal {
+    /// what the program does
+    pub what: &'static str,
+    /// what stands against it
+    pub why: &'static str,
+    /// what the program may do in its place
+    pub hint: &'static str,
+}
+
+impl Refusal {
+    const fn new(what: &'static str, why: &'static str, hint: &'static str) -> Refusal {
+        Refusal { what, why, hint }
+    }
+}
+
 impl SoFar<'_, '_> {
     /// Whether nobody could tell that an operation ran twice, and the second time with what the first
     /// had written to tensors of the graph.
@@ -253,28 +270,28 @@ impl SoFar<'_, '_> {
         is_item && matches!(&value.args[..], [from, at] if from == target && at == index)
     }
 
-    /// Why no compiler takes a write to a tensor for what it is, if so: what is written to, the reason, a hint.
-    pub fn refused_by_compilers(&self, t: &TensorVar) -> Option<[&'static str; 3]> {
+    /// Why no compiler takes a write to a tensor for what it is, if so.
+    pub fn refused_by_compilers(&self, t: &TensorVar) -> Option<Refusal> {
         if self.elements_share_places(t) {
-            return Some([
+            return Some(Refusal::new(
                 "Write to a tensor whose elements share memory",
                 "A compiler makes a tensor of its own of what is written to, in which they do not.",
                 "Write to a clone of the tensor, or to the tensor that was expanded.",
-            ]);
+            ));
         }
         if self.any_beside(t.node, Does::MOVES) {
-            return Some([
+            return Some(Refusal::new(
                 "Write to a tensor behind `data = ...`",
                 "A compiler keeps one of the two: what was written, or the memory that the tensor was given.",
                 "Write to it in front of that, or with an operation that makes a new tensor.",
-            ]);
+            ));
         }
         let records = self.state.grad_enabled && self.state.effects.meta(t).requires_grad;
-        (records && self.any_beside(t.node, Does::VIEWS)).then_some([
+        (records && self.any_beside(t.node, Does::VIEWS)).then_some(Refusal::new(
             "Write to a tensor of which several views were made at once",
             "Autograd refuses the write to a view, and what uses the views behind one; a compiler does not, or refuses them where nobody uses them.",
             "Make the views one by one (`x[:n]`), or write to a clone.",
-        ])
+        ))
     }
 
     /// Whether an operation of the graph that does this takes a tensor or one that lies in the same memory.

@@ -32,9 +32,9 @@ impl Tx<'_> {
     /// A break otherwise.
     pub(super) fn lets_write(&self, t: &TensorVar) -> R<()> {
         if !self.runs_as_is
-            && let Some([what, why, hint]) = self.so_far().refused_by_compilers(t)
+            && let Some(refusal) = self.so_far().refused_by_compilers(t)
         {
-            return Err(Stop::brk(what, why, hint));
+            return Err(Stop::brk(refusal.what, refusal.why, refusal.hint));
         }
         if self.so_far().inference_now() || !self.so_far().is_of_inference(t)? {
             return Ok(());
