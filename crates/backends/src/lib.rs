@@ -32,6 +32,7 @@ pub mod names;
 mod no_trace;
 mod node_meta;
 mod own_class;
+mod own_gradient;
 mod pristine;
 mod propagate;
 mod ragged;
@@ -60,6 +61,7 @@ pub use kept_folder::{
 };
 pub use late_graph::late_to_torch;
 pub use no_trace::{is_forward_function, left_no_trace, may_run_again};
+pub use own_gradient::cannot_be_differentiated;
 pub use refused::forget_restarts;
 pub use registry::{
     Backend, CompileOptions, default_backend, is_always_there, list, list_backends, register,

@@ -295,7 +295,7 @@ impl SoFar<'_, '_> {
     }
 
     /// Whether an operation of the graph that does this takes a tensor or one that lies in the same memory.
-    fn any_beside(&self, mut node: NodeId, does: Does) -> bool {
+    pub fn any_beside(&self, mut node: NodeId, does: Does) -> bool {
         let shares = |node: NodeId| {
             let ways = Does::VIEW | Does::VIEWS | Does::SHARES_DATA | Does::MAY_GIVE_SELF;
             raising::traits_of(&self.graph[node]).any(ways)

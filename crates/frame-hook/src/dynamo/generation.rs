@@ -188,6 +188,21 @@ fn run_backend(
     if restarts > 0 || matches!(compiled, Err(BackendError::Restart { .. })) {
         backends::forget_restarts(py)?;
     }
+    // Then eager raises as well, in `backward`, if the program calls it.
+    if let Err(BackendError::Raised { cause, .. }) = &compiled
+        && !backend.capabilities().gives_graph_back
+        && let Some(function) =
+            backends::forward_function(py, graph, objects, &[], Numbers::now(py)?)?
+        && backends::cannot_be_differentiated(function.bind(py), examples)?
+    {
+        log::debug(py, "graph_breaks", "", || {
+            format!(
+                "The gradients of a graph can't be computed, in eager mode neither, so that no compiler takes it: it \
+                 runs as it is. Hint: call it under torch.no_grad(), or write to a clone. {cause}"
+            )
+        });
+        return Ok(run_as_it_is(function));
+    }
     compiled
 }
 
