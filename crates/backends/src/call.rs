@@ -6,6 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyList;
 
 use crate::aot::AotContext;
+use crate::blind_spots;
 use crate::error::BackendError;
 use crate::forward::{Numbers, forward_function};
 use crate::late_context::LateContext;
@@ -15,7 +16,6 @@ use crate::names;
 use crate::pristine::Pristine;
 use crate::registry::Backend;
 use crate::session;
-use crate::shared_inputs;
 use torch_abi::imported::imported;
 
 /// What a backend made of a graph.
@@ -46,7 +46,7 @@ impl Compiled {
 }
 
 /// How a backend is called.
-#[derive(Default)]
+#[derive(Clone, Copy, Default)]
 pub struct BackendCall<'a> {
     /// What is known of each placeholder, for backends that want a tracing context. Where it is
     /// empty each input is a tensor of static sizes.
@@ -56,6 +56,8 @@ pub struct BackendCall<'a> {
     /// What the graph module was made of, and the objects that its handles stand for: where the
     /// backend gives back `gm.forward`, that is made from these without generated text.
     pub graph: Option<(&'a Graph, &'a [Py<PyAny>])>,
+    /// Whether what the backend makes is kept for later processes.
+    pub is_kept: bool,
 }
 
 /// Hands a graph module and example inputs to a backend, with default [`BackendCall`].
@@ -209,8 +211,12 @@ impl BackendCall<'_> {
             Some(context) => (gm, context.example_inputs(py)),
             None => (gm, example_inputs.clone()),
         };
+        let told = blind_spots::Told {
+            is_named: backend.is_registered(),
+            is_kept: self.is_kept,
+        };
         let call = || {
-            shared_inputs::compiled_with(example_inputs, self.inputs, || {
+            blind_spots::compiled_with(example_inputs, self.inputs, told, || {
                 interrupts::live(py, || callable.call(arguments, kwargs))
             })
         };

@@ -10,6 +10,7 @@
 //! state of Python and torch is after a backend call what it was before.
 
 mod aot;
+mod blind_spots;
 mod call;
 mod capabilities;
 mod contexts;

@@ -45,11 +45,19 @@ pub const DISPATCH_KEYS: [&str; 2] = [
 pub const HOLD_DISPATCH_KEYS: &str = "_ForceDispatchKeyGuard";
 /// Module of function transforms in [`TORCH_C`].
 pub const FUNCTORCH: &str = "_functorch";
-/// torch's settings of AOTAutograd.
-pub const AOT_CONFIG: &str = "torch._functorch.config";
-/// Those in [`AOT_CONFIG`] of what does not look at the base of inputs that share memory: views are made by doing again
-/// what made them, results are cached.
-pub const BLIND_TO_BASES: [&str; 2] = ["view_replay_for_aliased_outputs", "enable_autograd_cache"];
+/// Settings of torch, by module and name, of what does not look at the base of inputs that share memory: views are made
+/// by doing again what made them, results are cached.
+pub const BLIND_TO_BASES: [(&str, &str); 2] = [
+    ("torch._functorch.config", "view_replay_for_aliased_outputs"),
+    ("torch._functorch.config", "enable_autograd_cache"),
+];
+/// Those of caches that note nothing about sizes which are no inputs.
+pub const BLIND_TO_SIZES: [(&str, &str); 2] = [
+    ("torch._functorch.config", "enable_autograd_cache"),
+    ("torch._inductor.config", "fx_graph_cache"),
+];
+/// The one that is a part of the key in both.
+pub const CACHE_TAG: (&str, &str) = ("torch.compiler.config", "cache_key_tag");
 /// Context in [`TORCH_C`] in which no class is asked for its operations.
 pub const ASKS_NO_CLASS: &str = "DisableTorchFunctionSubclass";
 /// Holder of torch's functions in [`TORCH_C`].

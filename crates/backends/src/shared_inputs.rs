@@ -150,31 +150,3 @@ fn layout_of(tensor: &Bound<'_, PyAny>) -> PyResult<(Vec<i64>, Vec<i64>, i64)> {
         offset,
     ))
 }
-
-/// Calls a compiler. The views of inputs that share memory are made from sizes and strides, and no result is taken from
-/// torch's cache: torch would do again what made the views, with the base in place of the input, and take what it made
-/// for another base.
-///
-/// # Errors
-/// Those of `call`, and whatever torch's settings raise.
-pub(crate) fn compiled_with<'py>(
-    examples: &Bound<'py, PyList>,
-    inputs: &[AotInput],
-    call: impl FnOnce() -> PyResult<Bound<'py, PyAny>>,
-) -> PyResult<Bound<'py, PyAny>> {
-    if SharedInputs::of(examples, inputs).is_empty() {
-        return call();
-    }
-    let py = examples.py();
-    let config = py.import(intern!(py, names::AOT_CONFIG))?;
-    let mut before = Vec::new();
-    for name in names::BLIND_TO_BASES {
-        before.push((name, config.getattr(name)?));
-        config.setattr(name, false)?;
-    }
-    let result = call();
-    for (name, value) in before {
-        config.setattr(name, value)?;
-    }
-    result
-}

@@ -60,6 +60,7 @@ fn handed(compiles: bool) -> String {
             },
         ];
         let call = BackendCall {
+            is_kept: false,
             inputs: &inputs,
             compile_id: (7, 0),
             graph: Some((&read.graph, &read.objects)),

@@ -1,0 +1,89 @@
+//! What torch's compilers and caches do not look at, and the settings with which that does no harm.
+//!
+//! AOTAutograd does again what made the views of an input that it returns, and takes results from its cache, without a
+//! look at the base of inputs that share memory. The caches note what a result relies on for sizes that are inputs of
+//! their own; for those that a compiler has from a tensor they note nothing, and give the result for any. Invariant:
+//! afterwards all settings are what they were.
+
+use fx_graph::AotInput;
+use pyo3::prelude::*;
+use pyo3::types::PyList;
+use torch_abi::imported::imported;
+
+use crate::names;
+use crate::shared_inputs::SharedInputs;
+
+/// What is known of the call of a compiler.
+#[derive(Clone, Copy)]
+pub(crate) struct Told {
+    /// whether it was found by a name: it loads its settings, if it has not yet
+    pub(crate) is_named: bool,
+    /// whether its result is kept: it has to go into torch's caches, where nobody finds it
+    pub(crate) is_kept: bool,
+}
+
+/// Calls a compiler with such settings.
+///
+/// # Errors
+/// Those of `call`, and whatever torch's settings raise.
+pub(crate) fn compiled_with<'py>(
+    examples: &Bound<'py, PyList>,
+    inputs: &[AotInput],
+    told: Told,
+    call: impl FnOnce() -> PyResult<Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let py = examples.py();
+    let mut settings = Vec::new();
+    let off = || false.into_pyobject(py).map(|off| off.to_owned().into_any());
+    if !SharedInputs::of(examples, inputs).is_empty() {
+        for (module, name) in names::BLIND_TO_BASES {
+            settings.push((module, name, off()?));
+        }
+    }
+    match has_hidden_sizes(inputs) {
+        true if told.is_kept => {
+            let nobody_s = py.import("uuid")?.call_method0("uuid4")?.str()?.into_any();
+            settings.push((names::CACHE_TAG.0, names::CACHE_TAG.1, nobody_s));
+        }
+        true => {
+            for (module, name) in names::BLIND_TO_SIZES {
+                settings.push((module, name, off()?));
+            }
+        }
+        false => {}
+    }
+    let mut before = Vec::new();
+    for (module, name, value) in settings {
+        let loaded = match told.is_named {
+            true => Some(py.import(module)?.into_any()),
+            false => imported(py, module)?,
+        };
+        // Who has not loaded them does not read them.
+        let Some(module) = loaded else {
+            continue;
+        };
+        before.push((module.clone(), name, module.getattr(name)?));
+        module.setattr(name, value)?;
+    }
+    let result = call();
+    for (module, name, value) in before.into_iter().rev() {
+        module.setattr(name, value)?;
+    }
+    result
+}
+
+/// Whether a size may change that is no input of its own.
+fn has_hidden_sizes(inputs: &[AotInput]) -> bool {
+    let is_given = |tensor: usize, dim: usize| {
+        let is = |input: &AotInput| matches!(input, AotInput::Size { of, dim: at } if *of == tensor && *at == dim);
+        inputs.iter().any(is)
+    };
+    inputs.iter().enumerate().any(|(at, input)| match input {
+        AotInput::Tensor {
+            dynamic_dims,
+            dynamic_held,
+            ..
+        } => !dynamic_held.is_empty() || dynamic_dims.iter().any(|dim| !is_given(at, *dim)),
+        _ => false,
+    })
+}
