@@ -4,7 +4,8 @@ import torch
 
 OPTIONS = {"assume_static_by_default": False}
 SNAPSHOT = False
-GRAPHS = 2
+GRAPHS = 1
+REFERENCE_GRAPHS = 3
 
 
 def fn(y):
