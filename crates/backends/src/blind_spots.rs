@@ -7,17 +7,17 @@
 
 use fx_graph::AotInput;
 use pyo3::prelude::*;
-use pyo3::types::PyList;
 use torch_abi::imported::imported;
 
 use crate::names;
-use crate::shared_inputs::SharedInputs;
 
 /// What is known of the call of a compiler.
 #[derive(Clone, Copy)]
 pub(crate) struct Told {
     /// whether it was found by a name: it loads its settings, if it has not yet
     pub(crate) is_named: bool,
+    /// whether the graph writes to inputs that share memory
+    pub(crate) shares_memory: bool,
     /// whether its result is kept: it has to go into torch's caches, where nobody finds it
     pub(crate) is_kept: bool,
 }
@@ -27,15 +27,14 @@ pub(crate) struct Told {
 /// # Errors
 /// Those of `call`, and whatever torch's settings raise.
 pub(crate) fn compiled_with<'py>(
-    examples: &Bound<'py, PyList>,
+    py: Python<'py>,
     inputs: &[AotInput],
     told: Told,
     call: impl FnOnce() -> PyResult<Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let py = examples.py();
     let mut settings = Vec::new();
     let off = || false.into_pyobject(py).map(|off| off.to_owned().into_any());
-    if !SharedInputs::of(examples, inputs).is_empty() {
+    if told.shares_memory {
         for (module, name) in names::BLIND_TO_BASES {
             settings.push((module, name, off()?));
         }

@@ -56,6 +56,8 @@ pub struct BackendCall<'a> {
     /// What the graph module was made of, and the objects that its handles stand for: where the
     /// backend gives back `gm.forward`, that is made from these without generated text.
     pub graph: Option<(&'a Graph, &'a [Py<PyAny>])>,
+    /// Whether the graph writes to inputs that share memory, see [`crate::SharedInputs`].
+    pub shares_memory: bool,
     /// Whether what the backend makes is kept for later processes.
     pub is_kept: bool,
 }
@@ -213,10 +215,11 @@ impl BackendCall<'_> {
         };
         let told = blind_spots::Told {
             is_named: backend.is_registered(),
+            shares_memory: self.shares_memory,
             is_kept: self.is_kept,
         };
         let call = || {
-            blind_spots::compiled_with(example_inputs, self.inputs, told, || {
+            blind_spots::compiled_with(py, self.inputs, told, || {
                 interrupts::live(py, || callable.call(arguments, kwargs))
             })
         };

@@ -58,8 +58,6 @@ pub const BLIND_TO_SIZES: [(&str, &str); 2] = [
 ];
 /// The one that is a part of the key in both.
 pub const CACHE_TAG: (&str, &str) = ("torch.compiler.config", "cache_key_tag");
-/// Context in [`TORCH_C`] in which no class is asked for its operations.
-pub const ASKS_NO_CLASS: &str = "DisableTorchFunctionSubclass";
 /// Holder of torch's functions in [`TORCH_C`].
 pub const FUNCTIONS: &str = "_VariableFunctions";
 /// Base class of `Node`, in [`TORCH_C`].

@@ -8,8 +8,8 @@ use fx_graph::AotInput;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyCFunction, PyDict, PyList, PyTuple};
-use torch_abi::TorchAbi;
-use torch_abi::overlap::Memory;
+use torch_abi::names::NO_CLASS_IS_ASKED;
+use torch_abi::{TorchAbi, overlap};
 
 use crate::names;
 
@@ -30,19 +30,12 @@ impl SharedInputs {
             let is_tensor = |input| matches!(input, &AotInput::Tensor { .. });
             inputs.get(at).is_none_or(is_tensor)
         };
-        let objects: Vec<_> = examples.iter().collect();
-        let tensors = objects.iter().enumerate().filter(|(at, _)| is_tensor(*at));
-        let memories: Vec<_> = tensors
-            // SAFETY: `objects` holds each, and the GIL is held.
-            .filter_map(|(at, o)| unsafe { Some((at, Memory::of(abi, o.as_ptr())?)) })
-            .collect();
-        let shares = |(at, memory): &&(usize, Memory<'_>)| {
-            let mut others = memories.iter().filter(|(other, _)| other != at);
-            others.any(|(_, other)| memory.may_overlap(other))
-        };
-        let shared = memories.iter().filter(shares);
+        let tensors = examples.iter().enumerate().filter(|(at, _)| is_tensor(*at));
+        let (at, tensors): (Vec<_>, Vec<_>) = tensors.unzip();
+        let shares = overlap::shared(abi, &tensors.iter().collect::<Vec<_>>()).unwrap_or_default();
+        let shared = at.into_iter().zip(shares).filter(|(_, shares)| *shares);
         SharedInputs {
-            at: shared.map(|(at, _)| *at).collect(),
+            at: shared.map(|(at, _)| at).collect(),
         }
     }
 
@@ -62,7 +55,7 @@ impl SharedInputs {
     ) -> PyResult<Option<Bound<'py, PyAny>>> {
         let py = arguments.py();
         let torch_c = py.import(intern!(py, names::TORCH_C))?;
-        let unasked = torch_c.call_method0(intern!(py, names::ASKS_NO_CLASS))?;
+        let unasked = torch_c.call_method0(intern!(py, NO_CLASS_IS_ASKED))?;
         unasked.call_method0(intern!(py, "__enter__"))?;
         let found = self.have_one_base(arguments);
         let none = py.None();

@@ -54,6 +54,7 @@ fn check_backend(py: Python<'_>, cases: &Bound<'_, PyModule>, name: &str) -> PyR
                 ),
             };
             let call = BackendCall {
+                shares_memory: false,
                 is_kept: false,
                 inputs: &inputs,
                 compile_id: (7, 0),
@@ -121,6 +122,7 @@ fn dynamic_sizes_reach_aot_backends() {
         examples.append(5)?;
         examples.append(&x)?;
         let call = BackendCall {
+            shares_memory: false,
             is_kept: false,
             inputs: &[AotInput::Size { of: 1, dim: 0 }, tensor("x", &[0], false)],
             compile_id: (8, 0),
@@ -367,6 +369,7 @@ fn caches_of_the_backend_are_hit() {
                 tensor("b", &[], false),
             ];
             let call = BackendCall {
+                shares_memory: false,
                 is_kept: false,
                 inputs: &inputs,
                 compile_id: (9, 0),
@@ -397,6 +400,7 @@ fn inputs_may_share_a_source_text() {
             cases.call_method1("graph_module", (true,))?.extract()?;
         let args = cases.call_method1("inputs", (false,))?;
         let call = BackendCall {
+            shares_memory: false,
             is_kept: false,
             inputs: &[tensor("x", &[], false), tensor("x", &[], false)],
             compile_id: (10, 0),

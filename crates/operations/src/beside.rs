@@ -279,7 +279,8 @@ impl SoFar<'_, '_> {
                 "Write to a clone of the tensor, or to the tensor that was expanded.",
             ));
         }
-        if self.any_beside(t.node, Does::MOVES) {
+        let beside = self.done_beside(t.node);
+        if beside.any(Does::MOVES) {
             return Some(Refusal::new(
                 "Write to a tensor behind `data = ...`",
                 "A compiler keeps one of the two: what was written, or the memory that the tensor was given.",
@@ -287,36 +288,33 @@ impl SoFar<'_, '_> {
             ));
         }
         let records = self.state.grad_enabled && self.state.effects.meta(t).requires_grad;
-        (records && self.any_beside(t.node, Does::VIEWS)).then_some(Refusal::new(
+        (records && beside.any(Does::VIEWS)).then_some(Refusal::new(
             "Write to a tensor of which several views were made at once",
             "Autograd refuses the write to a view, and what uses the views behind one; a compiler does not, or refuses them where nobody uses them.",
             "Make the views one by one (`x[:n]`), or write to a clone.",
         ))
     }
 
-    /// Whether an operation of the graph that does this takes a tensor or one that lies in the same memory.
-    pub fn any_beside(&self, mut node: NodeId, does: Does) -> bool {
-        let shares = |node: NodeId| {
-            let ways = Does::VIEW | Does::VIEWS | Does::SHARES_DATA | Does::MAY_GIVE_SELF;
-            raising::traits_of(&self.graph[node]).any(ways)
-        };
+    /// What operations of the graph do that take a tensor, or one that lies in the same memory.
+    pub fn done_beside(&self, mut node: NodeId) -> Does {
+        let ways = Does::VIEW | Does::VIEWS | Does::SHARES_DATA | Does::MAY_GIVE_SELF;
+        let does = |node: NodeId| raising::traits_of(&self.graph[node]).does;
         while let Some(&first) = self.graph.inputs(node).first()
-            && shares(node)
+            && does(node).any(ways)
         {
             node = first;
         }
+        let mut done = Does::default();
         let mut inside = vec![node];
         while let Some(node) = inside.pop() {
             for user in self.graph.users(node) {
-                if raising::traits_of(&self.graph[user]).any(does) {
-                    return true;
-                }
-                if shares(user) {
+                done = done | does(user);
+                if does(user).any(ways) {
                     inside.push(user);
                 }
             }
         }
-        false
+        done
     }
 
     /// Whether elements of a tensor lie at one place: those of an expanded one, and of windows that overlap.

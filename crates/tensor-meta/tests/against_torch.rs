@@ -196,7 +196,7 @@ fn every_rule_agrees_with_the_real_op() {
                 count.unsupported += 1;
                 Ok(())
             }
-            // Eager looks less closely at tensors of nothing; plain Python finds out.
+            // Eager looks less closely at empty tensors; plain Python finds out.
             (Err(RuleError::WouldRaise { .. }), _) if grad == "4" && result != "X" => {
                 count.unsupported += 1;
                 Ok(())

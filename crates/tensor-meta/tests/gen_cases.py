@@ -51,7 +51,7 @@ def variants(args, kwargs):
 
 
 def emptied(args, kwargs):
-    """The case with a dimension of nothing: one tensor's, or every one of that size."""
+    """The case with an empty dimension: one tensor's, or every one of that size."""
     tensors = tensors_of(args) + tensors_of(kwargs)
     for size in {s for t in tensors if t.v is None for s in t.shape} - {0}:
 
@@ -107,7 +107,7 @@ SWITCHED = {
 }
 
 
-#: No gradient, gradient, inference mode, autocast; no gradient with tensors of nothing.
+#: No gradient, gradient, inference mode, autocast; no gradient with empty tensors.
 MODES = (
     lambda: torch.set_grad_enabled(False),
     lambda: torch.set_grad_enabled(True),
@@ -117,7 +117,7 @@ MODES = (
 )
 EMPTIED = 4
 
-#: Never with tensors of nothing: `masked_scatter` goes by values, the others end the process.
+#: Never with empty tensors: `masked_scatter` goes by values, the others end the process.
 FULL = {"weight_norm", "lstm", "gru", "rnn_tanh", "rnn_relu", "masked_scatter"}
 
 

@@ -233,6 +233,23 @@ pub fn objects_may_overlap(abi: &TorchAbi, a: &Bound<'_, PyAny>, b: &Bound<'_, P
     matches!((a, b), (Some(a), Some(b)) if a.may_overlap(&b))
 }
 
+/// Which of these objects may share memory with another one of them; `None` where one has none that is known.
+pub fn shared(abi: &TorchAbi, objects: &[&Bound<'_, PyAny>]) -> Option<Vec<bool>> {
+    let memories = objects
+        .iter()
+        // SAFETY: all are alive, and the GIL is held.
+        .map(|object| unsafe { Memory::of(abi, object.as_ptr()) })
+        .collect::<Option<Vec<_>>>()?;
+    let shares = |(at, memory): (usize, &Memory<'_>)| {
+        let mut others = memories
+            .iter()
+            .enumerate()
+            .filter(|(other, _)| *other != at);
+        others.any(|(_, other)| memory.may_overlap(other))
+    };
+    Some(memories.iter().enumerate().map(shares).collect())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

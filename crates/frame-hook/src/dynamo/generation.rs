@@ -66,8 +66,7 @@ fn compile_with(
     of: &Graphs<'_, '_>,
 ) -> Result<Compiled, BackendError> {
     if backend.capabilities().is_absent
-        && let Some(function) =
-            backends::forward_function(py, graph, objects, &[], Numbers::now(py)?)?
+        && let Some(function) = function_of(py, graph, objects)?
     {
         return Ok(run_as_it_is(function));
     }
@@ -78,11 +77,12 @@ fn compile_with(
     };
     let as_it_is = match shared.is_empty() {
         true => None,
-        false => backends::forward_function(py, graph, objects, &[], Numbers::now(py)?)?,
+        false => function_of(py, graph, objects)?,
     };
     let call = BackendCall {
         graph: Some((graph, objects)),
         inputs,
+        shares_memory: !shared.is_empty(),
         ..BackendCall::default()
     };
     let Some(as_it_is) = as_it_is else {
@@ -100,6 +100,11 @@ fn compile_with(
     let mut compiled = run_backend(backend, &call, (graph, objects), &examples)?;
     compiled.callable = shared.choosing(&base, inputs, compiled.callable, as_it_is)?;
     Ok(compiled)
+}
+
+/// The function of a graph, with the numbers that it holds now.
+fn function_of(py: Python<'_>, graph: &fx_graph::Graph, objects: &[Obj]) -> PyResult<Option<Obj>> {
+    backends::forward_function(py, graph, objects, &[], Numbers::now(py)?)
 }
 
 /// A graph that is its own result.
@@ -195,8 +200,7 @@ fn run_backend(
     // Then eager raises as well, in `backward`, if the program calls it.
     if let Err(BackendError::Raised { cause, .. }) = &compiled
         && !backend.capabilities().gives_graph_back
-        && let Some(function) =
-            backends::forward_function(py, graph, objects, &[], Numbers::now(py)?)?
+        && let Some(function) = function_of(py, graph, objects)?
         && backends::cannot_be_differentiated(function.bind(py), examples)?
     {
         log::debug(py, "graph_breaks", "", || {

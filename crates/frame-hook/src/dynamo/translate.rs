@@ -10,8 +10,7 @@ use pyo3::ffi::PyObject;
 use pyo3::prelude::*;
 use pyo3::types::{PyCode, PyDict, PyTuple};
 use tensor_meta::{Autocast, Ctx, DType, Device, DeviceKind};
-use torch_abi::TorchAbi;
-use torch_abi::overlap::Memory;
+use torch_abi::{TorchAbi, overlap};
 use torch_rules::has_program_mode;
 use translator::code::CodeCache;
 use translator::known::Known;
@@ -347,17 +346,10 @@ fn overlap_guard(tx: &mut Tx<'_>) -> PyResult<()> {
     let Some(abi) = TorchAbi::loaded() else {
         return Ok(());
     };
-    // SAFETY: the translation holds each object.
-    let memories = inputs
-        .iter()
-        .map(|(obj, _)| unsafe { Memory::of(abi, obj.as_ptr()) })
-        .collect::<Option<Vec<_>>>();
-    let Some(memories) = memories else {
+    let objects: Vec<_> = inputs.iter().map(|(obj, _)| obj.bind(tx.py)).collect();
+    let Some(shares) = overlap::shared(abi, &objects) else {
         return Ok(());
     };
-    let shares: Vec<bool> = (0..memories.len())
-        .map(|i| (0..memories.len()).any(|j| i != j && memories[i].may_overlap(&memories[j])))
-        .collect();
     let pick = |wanted: bool| -> Arc<[guards::SourceId]> {
         inputs
             .iter()

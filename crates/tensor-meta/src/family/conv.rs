@@ -227,7 +227,7 @@ fn pooled(
 }
 fn check_spatial(x: &In<'_>, n: usize) -> R<()> {
     if x.shape[x.dim().saturating_sub(n)..].contains(&Size::ZERO) {
-        return raise("pooling of nothing");
+        return raise("pooling of an empty tensor");
     }
     float_input(x)?;
     if x.dim() != n + 2 && x.dim() != n + 1 {
@@ -452,14 +452,14 @@ fn interpolate(call: &Call<'_>) -> R {
         "antialias",
     ])?;
     let x = tensor(x)?;
-    // Of nothing but the batch, and the channels where it is a mean.
+    // Only the batch may be empty, and the channels where it is a mean.
     let full = if matches!(mode, Value::Str("area")) {
         2
     } else {
         1
     };
     if x.dim() > full && x.shape[full..].contains(&Size::ZERO) {
-        return raise("interpolation of nothing");
+        return raise("interpolation of an empty tensor");
     }
     float_input(&x)?;
     if bool_or(recompute, false)? && !size.is_none() {

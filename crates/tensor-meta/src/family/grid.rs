@@ -14,7 +14,7 @@ fn grid_sample(call: &Call<'_>) -> R {
         call.bind(["input", "grid", "mode", "padding_mode", "align_corners"])?;
     let (x, grid) = (tensor(x)?, tensor(grid)?);
     if x.dim() > 2 && x.shape[2..].contains(&Size::ZERO) {
-        return raise("samples of nothing");
+        return raise("samples of an empty tensor");
     }
     float_input(&x)?;
     float_input(&grid)?;

@@ -346,7 +346,7 @@ fn middle(call: &Call<'_>, type_name: &'static str) -> R {
     let [x, dim, keep] = call.bind(["input", "dim", "keepdim"])?;
     let x = tensor(x)?;
     if !dim.is_none() && x.dim() > 0 && x.shape[wrap_dim(int(dim)?, x.dim())?] == 0 {
-        return raise("median of nothing");
+        return raise("median of an empty dimension");
     }
     if x.dtype.is_complex() || x.dtype == DType::Bool || x.count() == 0 {
         return unsupported("dtype or empty tensor");

@@ -36,7 +36,11 @@ impl Tx<'_> {
             let records = self.st.grad_enabled && before.requires_grad;
             let other = before.shape != after.shape || before.strides != after.strides;
             let laid_out = callee.traits().any(Does::LAYS_OUT);
-            let is_viewed = || self.so_far().any_beside(t.node, Does::VIEW | Does::VIEWS);
+            let is_viewed = || {
+                self.so_far()
+                    .done_beside(t.node)
+                    .any(Does::VIEW | Does::VIEWS)
+            };
             if t.input.is_some() && (laid_out || other) || laid_out && records && is_viewed() {
                 return Err(Stop::brk(
                     "In-place change of the sizes or strides of a tensor from outside, or one that has views",
