@@ -103,13 +103,16 @@ impl Graph {
 
     /// Adds an input called `name`, with no default. It is ordered after the other placeholders
     /// and before all other nodes, whenever it is made.
+    ///
+    /// Generated code gives parameters the names of their values one after the other (`input_1 = input`), so that
+    /// none may be called as the value of one before it.
     pub fn placeholder(&mut self, name: impl Into<Arc<str>>) -> NodeId {
-        self.create(
-            OpKind::Placeholder,
-            Target::Name(name.into()),
-            Vec::new(),
-            Kwargs::new(),
-        )
+        let parameter = name.into();
+        let name = self.names.create(&target_stem(&parameter, false));
+        let taken = name != parameter
+            && (self.placeholders.iter()).any(|&other| self[other].name == parameter);
+        let target = Target::Name(if taken { name.clone() } else { parameter });
+        self.insert(OpKind::Placeholder, target, Vec::new(), Kwargs::new(), name)
     }
 
     /// Adds a read of the attribute `qualified_name` (`layer.weight`) of the root module.

@@ -62,6 +62,24 @@ fn toy_forms() {
 }
 
 #[test]
+fn no_parameter_is_called_as_the_value_of_one_before_it() {
+    let mut graph = Graph::new();
+    for name in ["input", "input_1", "X", "x"] {
+        graph.placeholder(name);
+    }
+    let of = |id: &_| (graph[*id].target.name().cloned(), graph[*id].name.clone());
+    let told: Vec<_> = graph.placeholders().iter().map(of).collect();
+    let expect = [
+        ("input", "input_1"),
+        ("input_2", "input_2"),
+        ("X", "x"),
+        ("x_1", "x_1"),
+    ];
+    let expect = expect.map(|(target, name)| (Some(target.into()), name.into()));
+    assert_eq!(told, expect);
+}
+
+#[test]
 fn late_placeholder_comes_first() {
     let mut graph = toy();
     let late = graph.placeholder("late");

@@ -101,20 +101,22 @@ impl TorchAbi {
         .map_err(AbiError::from)
     }
 
-    /// Whether the tensor is a view of a nested one, of which torch can make no fake one.
+    /// Whether the tensor is a view of a nested or sparse one, of which compilers can make no fake one.
     ///
     /// # Errors
     /// Whatever torch raises.
-    pub fn is_of_nested(&self, py: Python<'_>, obj: &Bound<'_, PyAny>) -> Result<bool, AbiError> {
+    pub fn is_of_unplain(&self, py: Python<'_>, obj: &Bound<'_, PyAny>) -> Result<bool, AbiError> {
         let read = self.read(py)?;
-        self.without_overrides(py, obj, || {
-            if !read.is_view.bind(py).call1((obj,))?.is_truthy()? {
-                return Ok(false);
-            }
-            let base = read.base.bind(py).call1((obj,))?;
-            Ok(!base.is_none() && read.is_nested.bind(py).call1((base,))?.is_truthy()?)
-        })
-        .map_err(AbiError::from)
+        let base = self.without_overrides(py, obj, || {
+            let is_view = read.is_view.bind(py).call1((obj,))?.is_truthy()?;
+            is_view
+                .then(|| read.base.bind(py).call1((obj,)))
+                .transpose()
+        })?;
+        match base {
+            Some(base) if !base.is_none() => Ok(!self.is_strided(py, &base)?),
+            _ => Ok(false),
+        }
     }
 
     /// What reads a tensor without a look at the classes of subclasses, found once.

@@ -458,6 +458,7 @@ fn is_ignored(code: &Bound<'_, PyCode>, resumes: bool) -> bool {
     code.getattr("co_filename")
         .and_then(|f| f.extract::<String>())
         .is_ok_and(|f| ignored::is_ignored_file(&f, resumes))
+        && !ignored::is_around_step(code).unwrap_or(false)
 }
 
 fn code_name(code: &Bound<'_, PyCode>) -> CodeName {

@@ -89,11 +89,11 @@ impl Tx<'_> {
     pub fn build_described(&mut self, obj: &Obj, source: SourceId, mut meta: TensorMeta) -> R<Var> {
         let b = obj.bind(self.py).clone();
         let abi = TorchAbi::get(self.py)?;
-        let is_of_nested = !self.runs_as_is && abi.is_of_nested(self.py, &b).unwrap_or(true);
-        if is_of_nested {
+        let is_of_unplain = !self.runs_as_is && abi.is_of_unplain(self.py, &b).unwrap_or(true);
+        if is_of_unplain {
             return Err(Stop::brk(
-                "Unsupported tensor: a view of a nested tensor",
-                "A compiler makes a fake tensor of what is behind the view as well, which torch can't for nested ones.",
+                "Unsupported tensor: a view of a nested or sparse tensor",
+                "A compiler makes a fake tensor of what is behind the view as well, which torch can't for those.",
                 "Use a clone of it.",
             ));
         }
