@@ -2,7 +2,7 @@
 
 use guards::{GuardKind, SourceId};
 use pyo3::prelude::*;
-use pyo3::types::{PyFloat, PyFunction, PyInt};
+use pyo3::types::{PyFloat, PyFunction, PyInt, PyTuple};
 use translator::early_tensors::early_tensor;
 use translator::raw::type_lookup;
 use translator::rules::{Given, Rule, RuleList, value};
@@ -20,6 +20,7 @@ pub(crate) const RULES: RuleList = &[(
         ("Random.uniform", draw_real),
         ("Random.normalvariate", draw_real),
         ("Random.expovariate", draw_real),
+        ("Random.seed", seed),
     ],
 )];
 
@@ -239,6 +240,35 @@ fn draw_item(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
     };
     let items = Var::tuple(all);
     value(method_drawn(tx, name, generator, &[items], kind)?)
+}
+
+/// `seed(a)`, of a constant that a generator takes: it says what is drawn next, so it has its place among the draws.
+fn seed(tx: &mut Tx<'_>, name: &'static str, args: Args) -> Given {
+    let Some((generator, rest)) = from_generator(tx, name, &args)? else {
+        return Ok(None);
+    };
+    let function = method_of_random(tx.py, name)?;
+    let mut of_ours = vec![tx.known.random_generator.bind(tx.py).call0()?];
+    let mut pos = vec![EarlyArg::Source(generator)];
+    for arg in rest {
+        let Some(constant) = tx.as_const(arg)? else {
+            return Ok(None);
+        };
+        of_ours.push(constant.bind(tx.py).clone());
+        pos.push(EarlyArg::Const(constant));
+    }
+    // What it raises or warns of, the program's generator does.
+    let is_taken = function.bind(tx.py).call1(PyTuple::new(tx.py, of_ours)?);
+    if is_taken.is_err() {
+        return Ok(None);
+    }
+    tx.add_early(EarlyCall {
+        function,
+        pos,
+        kw: Vec::new(),
+        kind: EarlyKind::Draw(None),
+    });
+    value(tx.none())
 }
 
 /// The generator of a call of one of its methods in Python, and the other arguments.
