@@ -4,7 +4,7 @@ mod common;
 
 use backends::{Backend, BackendCall, CompileOptions, from_torch, to_torch};
 use common::{module, with_torch};
-use fx_graph::AotInput;
+use fx_graph::{AotInput, ShapeLeaf};
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 
@@ -50,7 +50,7 @@ fn handed(compiles: bool) -> String {
         let gm = to_torch(py, &read.graph, &read.objects, &read.attrs)?.into_bound(py);
         let x = py.import("torch")?.call_method1("ones", (4, 6))?;
         let inputs = [
-            AotInput::Size { of: 1, dim: 0 },
+            AotInput::Layout(ShapeLeaf::Size(1, 0)),
             AotInput::Tensor {
                 source: "x".into(),
                 dynamic_dims: vec![0],

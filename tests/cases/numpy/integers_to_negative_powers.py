@@ -1,4 +1,4 @@
-"""Powers of integers by arrays: NumPy raises where an exponent is negative, torch gives a number."""
+"""Integers raised to powers by arrays: NumPy raises for negative exponents, torch gives numbers."""
 
 import numpy as np
 
