@@ -1,4 +1,4 @@
-"""Optimizers step in a loop that breaks, and behind the number that a scaler reads: the steps are graphs of their own."""
+"""Optimizers step in a loop that breaks, and behind the number that a scaler reads: graphs of steps."""
 
 import torch
 
