@@ -4,6 +4,7 @@
     python benches/opinfo/run.py 'nn.functional.*'        entries whose names match
     python benches/opinfo/run.py 'module:*'               the module database
     python benches/opinfo/run.py --backend aot_eager --dtype float64 --jobs 4
+    python benches/opinfo/run.py --dynamic                sizes, ints and floats that may change
     python benches/opinfo/run.py --shard 1/4              the first of four parts
 
 Each sample of an operator is called as a function, as a method and in place, each pair of
@@ -42,6 +43,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--limit", type=int, default=0, help="samples of an entry; 0: all")
     parser.add_argument("--no-backward", action="store_true", help="the forward pass only")
+    parser.add_argument("--dynamic", action="store_true", help="compile with dynamic=True")
     parser.add_argument("--shard", default="1/1", metavar="I/N", help="the I-th of N parts")
     parser.add_argument("--jobs", type=int, default=1, help="worker processes")
     parser.add_argument("--timeout", type=float, default=120, help="seconds for a program")
@@ -64,6 +66,7 @@ def _worker(options: argparse.Namespace, backend: str) -> subprocess.Popen[str]:
     command = [sys.executable, str(_HERE / "worker.py"), "--backend", backend]
     command += ["--device", options.device, "--limit", str(options.limit)]
     command += ["--no-backward"] if options.no_backward else []
+    command += ["--dynamic"] if options.dynamic else []
     command += ["--dtypes", *(options.dtype or ["float32"])]
     pipe = subprocess.PIPE
     null = subprocess.DEVNULL

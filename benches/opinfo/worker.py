@@ -28,7 +28,10 @@ class Worker:
     def __init__(self, options: argparse.Namespace, stream: Any) -> None:
         self.options = options
         self.stream = stream
-        self.backend = plain_backend if options.backend == "plain" else options.backend
+        self.settings = {
+            "backend": plain_backend if options.backend == "plain" else options.backend,
+            "dynamic": True if options.dynamic else None,
+        }
 
     def say(self, **record: Any) -> None:
         """Print a record."""
@@ -64,7 +67,7 @@ class Worker:
             return difference(observe(lambda f: f), observe(wrap))
 
         def ours(function: Any) -> Any:
-            return ferrodyn.compile(function, backend=self.backend)
+            return ferrodyn.compile(function, **self.settings)
 
         text = run(ours)
         record = {"entry": name, "dtype": dtype, "program": program.name}
@@ -75,7 +78,7 @@ class Worker:
             self.say(**record, verdict="eager differs from itself", ferrodyn=text)
         else:
             torch._dynamo.reset()
-            reference = run(lambda f: torch.compile(f, backend=self.backend))
+            reference = run(lambda f: torch.compile(f, **self.settings))
             verdict = "ours" if reference is None else "torch too"
             self.say(**record, verdict=verdict, ferrodyn=text, torch=reference)
 
@@ -96,6 +99,7 @@ def main() -> None:
     parser.add_argument("--device", required=True)
     parser.add_argument("--limit", type=int, required=True)
     parser.add_argument("--no-backward", action="store_true")
+    parser.add_argument("--dynamic", action="store_true")
     options = parser.parse_args()
     # What programs print is not ours.
     stream, sys.stdout = sys.stdout, sys.stderr

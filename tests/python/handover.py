@@ -105,6 +105,9 @@ def fields(gm: torch.fx.GraphModule, inputs: list[Any]) -> dict[str, Any]:
         "meta of the graph": sorted(gm.meta),
         "compiling flag": bool(torch.compiler.is_compiling()),
         "input kinds": [type(i).__name__ for i in inputs],
+        "argument kinds": [
+            type(i).__name__ for i in inputs if not isinstance(i, torch.nn.Parameter)
+        ],
         "tensors": sorted(
             any_symbol(
                 (_tensor(i, symbols), _tensor(n.meta.get("example_value"), symbols), _static(n))

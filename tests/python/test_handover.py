@@ -18,7 +18,7 @@ DIFFERENT = {
     "placeholder names": "an input is named `x`, where torch names it `l_x_`",
     "placeholder sources": "inputs are told apart by names, which hold in another process too",
     "placeholder source classes": "so each is a local of one namespace",
-    "input kinds": "arguments come first, and sizes only where the graph computes with them",
+    "input kinds": "arguments come before what modules hold",
     "keys of tensors": "torch keeps where an input was first met",
     "names": "nodes are named after what they compute, in torch partly after variables",
     "arguments": "what an in-place operation gives is the tensor itself",

@@ -32,8 +32,8 @@ pub struct AotContext {
     /// what each input is called in guards
     names: Vec<Option<String>>,
     is_dynamic: bool,
-    /// sizes that were handed out as symbols: what they are to guards, the fake tensor, the dimension
-    symbols: Vec<(ShapeLeaf, Py<PyAny>, u8)>,
+    /// numbers of layouts that were handed out as symbols, and what they are to guards
+    symbols: Vec<(ShapeLeaf, Py<PyAny>)>,
     /// keeps the backend's fakes of scalars alive, which its mode finds by their tensors
     _scalars: Py<PyList>,
     /// fake values of the nodes
@@ -175,9 +175,8 @@ impl AotContext {
         let mut guards = shape_guards::read(py, &guards, &self.names)?;
         // torch's own tracer checks sizes of tensors that have become constants with the tensors.
         if let Some(guards) = &mut guards {
-            for (leaf, fake, dim) in &self.symbols {
-                let size = fake.bind(py).call_method1("size", (*dim,))?;
-                let node = size.getattr_opt("node")?;
+            for (leaf, number) in &self.symbols {
+                let node = number.bind(py).getattr_opt("node")?;
                 let value = node.map(|node| node.call_method0("maybe_as_int"));
                 if value.transpose()?.is_none_or(|value| !value.is_none()) {
                     guards.push(ShapeGuard::Unchanged(leaf.clone()));
@@ -217,7 +216,7 @@ struct Prepared<'py> {
     handed: Bound<'py, PyList>,
     is_dynamic: bool,
     /// see [`AotContext::symbols`]
-    symbols: Vec<(ShapeLeaf, Py<PyAny>, u8)>,
+    symbols: Vec<(ShapeLeaf, Py<PyAny>)>,
     /// names that sources have taken
     taken: FxHashMap<String, usize>,
 }
@@ -311,8 +310,8 @@ impl<'py> Prepared<'py> {
         held: &[Held],
     ) -> PyResult<()> {
         for dim in dims.iter().map(|dim| *dim as u8) {
-            let leaf = ShapeLeaf::Size(at, dim);
-            self.symbols.push((leaf, fake.clone().unbind(), dim));
+            let size = fake.call_method1("size", (dim,))?;
+            self.symbols.push((ShapeLeaf::Size(at, dim), size.unbind()));
         }
         for (path, dims) in held {
             let mut inner = fake.clone();
@@ -323,7 +322,8 @@ impl<'py> Prepared<'py> {
             let dims = dims.iter().filter(|_| !inner.is_none());
             for dim in dims.map(|dim| *dim as u8) {
                 let leaf = ShapeLeaf::Of(path.clone(), Box::new(ShapeLeaf::Size(at, dim)));
-                self.symbols.push((leaf, inner.clone().unbind(), dim));
+                let size = inner.call_method1("size", (dim,))?;
+                self.symbols.push((leaf, size.unbind()));
             }
         }
         Ok(())
@@ -350,17 +350,17 @@ impl<'py> Prepared<'py> {
                 self.hand(at, int, source)?;
                 continue;
             }
-            let of_tensor = match inputs.get(at) {
-                Some(AotInput::Size { of, dim }) => Some((*of, Some(*dim))),
-                Some(AotInput::Offset { of }) => Some((*of, None)),
-                _ => None,
-            };
-            if let Some((of, dim)) = of_tensor {
+            if let Some(AotInput::Layout(leaf)) = inputs.get(at) {
                 self.is_dynamic = true;
+                let of = leaf.input();
                 let tensor = self.fakes.get(of).and_then(Option::as_ref);
                 let source = self.sources.get(of).and_then(Option::as_ref);
-                if let (Some(tensor), Some(source)) = (tensor, source) {
-                    let (number, source) = torch.layout_symbol(tensor, source, dim)?;
+                if let (Some(tensor), Some(source)) = (tensor, source)
+                    && let Some((number, source)) = torch.layout_symbol(tensor, source, leaf)?
+                {
+                    if !matches!(leaf, ShapeLeaf::Size(..)) {
+                        self.symbols.push((leaf.clone(), number.clone().unbind()));
+                    }
                     self.hand(at, number, source)?;
                     continue;
                 }
@@ -469,11 +469,7 @@ impl<'py> Prepared<'py> {
         let name = |(at, source): (usize, &Option<Bound<'py, PyAny>>)| {
             match (inputs.get(at), source) {
                 // Its tensor says it; of a float nothing may be relied on.
-                (
-                    Some(AotInput::Size { .. } | AotInput::Offset { .. } | AotInput::Float { .. }),
-                    _,
-                )
-                | (_, None) => Ok(None),
+                (Some(AotInput::Layout(_) | AotInput::Float { .. }), _) | (_, None) => Ok(None),
                 (_, Some(source)) => Ok(Some(source.getattr("local_name")?.extract()?)),
             }
         };

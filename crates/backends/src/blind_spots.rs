@@ -5,7 +5,7 @@
 //! their own; for those that a compiler has from a tensor they note nothing, and give the result for any. Invariant:
 //! afterwards all settings are what they were.
 
-use fx_graph::AotInput;
+use fx_graph::{AotInput, ShapeLeaf};
 use pyo3::prelude::*;
 use torch_abi::imported::imported;
 
@@ -74,7 +74,7 @@ pub(crate) fn compiled_with<'py>(
 /// Whether a size may change that is no input of its own.
 fn has_hidden_sizes(inputs: &[AotInput]) -> bool {
     let is_given = |tensor: usize, dim: usize| {
-        let is = |input: &AotInput| matches!(input, AotInput::Size { of, dim: at } if *of == tensor && *at == dim);
+        let is = |input: &AotInput| matches!(input, AotInput::Layout(ShapeLeaf::Size(of, at)) if *of == tensor && usize::from(*at) == dim);
         inputs.iter().any(is)
     };
     inputs.iter().enumerate().any(|(at, input)| match input {

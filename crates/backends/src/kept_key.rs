@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 
 use artifact_store::{Key, KeyBuilder};
-use fx_graph::{AotInput, Arg, FnTarget, Graph, OpKind, Target};
+use fx_graph::{AotInput, Arg, FnTarget, Graph, OpKind, ShapeLeaf, Target};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -107,8 +107,12 @@ pub(crate) fn parts(
                 parameter,
                 ..
             } => told.append((parameter.is_some(), dynamic_dims, unbacked_dims))?,
-            AotInput::Size { of, dim } => told.append((of, dim))?,
-            AotInput::Offset { of } => told.append((of,))?,
+            AotInput::Layout(ShapeLeaf::Size(of, dim)) => told.append((of, dim))?,
+            AotInput::Layout(ShapeLeaf::Stride(of, dim)) => told.append((of, dim, "stride"))?,
+            AotInput::Layout(ShapeLeaf::Offset(of)) => told.append((of,))?,
+            AotInput::Layout(_) => {
+                return untold(format!("input {at} is a size of what a tensor holds"));
+            }
             AotInput::Int { is_unbacked, .. } => told.append((is_unbacked,))?,
             AotInput::Float { .. } => told.append(())?,
             AotInput::Other { .. } => return untold(format!("input {at} is no tensor")),

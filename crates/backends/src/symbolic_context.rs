@@ -4,6 +4,7 @@
 //!
 //! Invariant: a view's base, and what a wrapper holds, is told of as well.
 
+use fx_graph::ShapeLeaf;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyInt, PyList};
 
@@ -110,24 +111,24 @@ impl<'py> Torch<'py> {
         &self,
         tensor: &Bound<'py, PyAny>,
         source: &Bound<'py, PyAny>,
-        dim: Option<usize>,
-    ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
-        let property = self.source.getattr("TensorProperty")?;
-        let (number, property) = match dim {
-            Some(dim) => (
-                tensor.call_method1("size", (dim,))?,
-                property.getattr("SIZE")?,
-            ),
-            None => (
-                tensor.call_method0("storage_offset")?,
-                property.getattr("STORAGE_OFFSET")?,
-            ),
+        leaf: &ShapeLeaf,
+    ) -> PyResult<Option<(Bound<'py, PyAny>, Bound<'py, PyAny>)>> {
+        let (method, property, dim) = match leaf {
+            ShapeLeaf::Size(_, dim) => ("size", "SIZE", Some(*dim)),
+            ShapeLeaf::Stride(_, dim) => ("stride", "STRIDE", Some(*dim)),
+            ShapeLeaf::Offset(_) => ("storage_offset", "STORAGE_OFFSET", None),
+            ShapeLeaf::Int(_) | ShapeLeaf::Of(..) => return Ok(None),
         };
+        let number = match dim {
+            Some(dim) => tensor.call_method1(method, (dim,))?,
+            None => tensor.call_method0(method)?,
+        };
+        let property = self.source.getattr("TensorProperty")?.getattr(property)?;
         let arguments = (source, property, dim);
         let source = self
             .source
             .call_method1("TensorPropertySource", arguments)?;
-        Ok((number, source))
+        Ok(Some((number, source)))
     }
 
     /// The contexts of the tensors that a wrapper subclass's holds, by their names.

@@ -21,18 +21,8 @@ pub enum AotInput {
         /// Of a parameter or a buffer, whose storage stays where it is: how it is reached, `self.layer.weight`.
         parameter: Option<String>,
     },
-    /// The size of one dimension of a tensor input; an int at run time.
-    Size {
-        /// Position of the tensor among the inputs.
-        of: usize,
-        /// The dimension.
-        dim: usize,
-    },
-    /// Where in its storage a tensor input begins, in elements; an int at run time.
-    Offset {
-        /// Position of the tensor among the inputs.
-        of: usize,
-    },
+    /// A size or stride of a tensor input, or where in its storage it begins; an int at run time.
+    Layout(ShapeLeaf),
     /// An int that may differ from call to call.
     Int {
         /// As for a tensor.
@@ -61,10 +51,7 @@ impl AotInput {
                 dynamic_held,
                 ..
             } => !dynamic_dims.is_empty() || !dynamic_held.is_empty(),
-            AotInput::Size { .. }
-            | AotInput::Offset { .. }
-            | AotInput::Int { .. }
-            | AotInput::Float { .. } => true,
+            AotInput::Layout(_) | AotInput::Int { .. } | AotInput::Float { .. } => true,
             AotInput::Other { .. } => false,
         }
     }
@@ -89,6 +76,19 @@ pub enum ShapeLeaf {
     /// One of the last three, of what attributes lead to from the input: `input._base.size()[dim]`, of an input that is
     /// a view.
     Of(Vec<String>, Box<ShapeLeaf>),
+}
+
+impl ShapeLeaf {
+    /// The input that says it.
+    pub fn input(&self) -> usize {
+        match self {
+            ShapeLeaf::Int(at)
+            | ShapeLeaf::Size(at, _)
+            | ShapeLeaf::Stride(at, _)
+            | ShapeLeaf::Offset(at) => *at,
+            ShapeLeaf::Of(_, leaf) => leaf.input(),
+        }
+    }
 }
 
 /// An int computed from inputs.

@@ -19,6 +19,7 @@ use crate::graph_arguments::{Form, array_node, graph_arg};
 use crate::narrow_integers::by_value;
 use crate::numbers::with_changing_items;
 use crate::operation::{Maker, operation};
+use crate::powers::check_exponents;
 use crate::probe::{Call, Probed, class_of, is_same_kind, shares};
 use crate::sizes::{SizesAt, TIMES, decided_by_data};
 use crate::subscripts::with_changing_ints;
@@ -69,6 +70,7 @@ fn any_array(tx: &Tx<'_>, values: &[&Var]) -> bool {
 fn call_with<'py>(tx: &mut Tx<'py>, what: &What<'_, 'py>, args: &Args) -> Given {
     let by_value = by_value(tx, what, args)?;
     let args = by_value.as_ref().unwrap_or(args);
+    check_exponents(tx, what, args)?;
     match by_zero(tx, what, args, |tx, args| of_sizes(tx, what, args))? {
         None => of_sizes(tx, what, args),
         made => Ok(made),

@@ -85,7 +85,7 @@ pub(crate) fn by_zero<'py>(
 }
 
 /// Whether a value is an integer, or an array or tensor of such.
-fn holds_integers(tx: &mut Tx<'_>, v: &Var) -> R<bool> {
+pub(crate) fn holds_integers(tx: &mut Tx<'_>, v: &Var) -> R<bool> {
     if let Var::Int(_) = tx.look(v)? {
         return Ok(true);
     }

@@ -25,6 +25,7 @@ mod graph_arguments;
 mod narrow_integers;
 mod numbers;
 mod operation;
+mod powers;
 mod probe;
 mod random;
 mod sizes;

@@ -39,8 +39,17 @@ impl Sizes {
 
     /// The dimensions of a tensor whose sizes are no constants.
     pub fn dims_of(&self, tensor: SourceId) -> impl Iterator<Item = usize> {
+        self.of_layout(tensor, Extent::Size).map(usize::from)
+    }
+
+    /// The dimensions of a tensor whose strides are no constants and do not follow from its sizes.
+    pub fn strides_of(&self, tensor: SourceId) -> impl Iterator<Item = u8> {
+        self.of_layout(tensor, Extent::Stride)
+    }
+
+    fn of_layout(&self, tensor: SourceId, of: Extent) -> impl Iterator<Item = u8> {
         self.symbols.iter().filter_map(move |(expr, _)| match expr {
-            IntExpr::Dim(source, Extent::Size, dim) if *source == tensor => Some(usize::from(*dim)),
+            IntExpr::Dim(source, extent, dim) if (*source, *extent) == (tensor, of) => Some(*dim),
             _ => None,
         })
     }

@@ -177,7 +177,22 @@ impl<'a, 'py> Finished<'a, 'py> {
 
     /// Makes the size of a dimension of an input, where that is no constant, an input as well.
     pub fn size_input(&mut self, tensor: SourceId, dim: usize) {
-        let expr = IntExpr::Dim(tensor, Extent::Size, dim as u8);
+        self.layout_input(IntExpr::Dim(tensor, Extent::Size, dim as u8));
+    }
+
+    /// The dimensions of an input whose strides are no constants and do not follow from its sizes.
+    pub fn dynamic_strides(&self, tensor: SourceId) -> Vec<u8> {
+        let strides = self.tx.log.sizes.strides_of(tensor);
+        let changes = |dim: &u8| {
+            !self
+                .tx
+                .has_one_value(&IntExpr::Dim(tensor, Extent::Stride, *dim))
+        };
+        strides.filter(changes).collect()
+    }
+
+    /// Makes a number of an input's layout, where that is no constant, an input as well.
+    pub fn layout_input(&mut self, expr: IntExpr) {
         if let Some(value) = self.tx.known_size(&expr) {
             self.number_input(expr, value);
         }

@@ -2,10 +2,10 @@
 
 use bytecode::op::LocalIdx;
 use fx_graph::{AotInput, Arg, Graph, NodeId, OpKind, Target};
-use guards::{Extent, IntExpr, Source};
+use guards::{Extent, IntExpr, Source, SourceId};
 use pyo3::prelude::*;
 use pyo3::types::PyFloat;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use torch_abi::names::ContextKind;
 use torch_abi::{TorchAbi, names};
 use translator::stop::{R, Stop};
@@ -75,6 +75,59 @@ impl Compiled {
     }
 }
 
+/// Where a placeholder stands among the others: the group, the place in it, and which of a tensor's numbers it is.
+type Rank = (u8, usize, u8, u8);
+
+/// Of an input that nothing says where to put.
+const LAST: Rank = (4, 0, 0, 0);
+
+/// Where a tensor stands among its own sizes, strides and offset: behind them, as torch's tracer has it.
+const TENSOR: u8 = Extent::Offset as u8 + 1;
+
+/// The order of inputs: arguments as the program has them, then what else the graph reads, then other numbers.
+fn ranks(tx: &Finished<'_, '_>) -> FxHashMap<NodeId, Rank> {
+    let local = |source: SourceId| match tx.sources().get(source) {
+        Source::Local { index, .. } => Some(*index as usize),
+        _ => None,
+    };
+    let given: FxHashSet<NodeId> = tx.graph().placeholders().iter().copied().collect();
+    let mut tensors: FxHashMap<SourceId, (u8, usize)> = FxHashMap::default();
+    let mut ranks: FxHashMap<NodeId, Rank> = FxHashMap::default();
+    for (i, input) in tx.inputs().iter().enumerate() {
+        if given.contains(&input.node) {
+            let (group, at) = local(input.source).map_or((2, i), |index| (1, index));
+            tensors.insert(input.source, (group, at));
+            ranks.insert(input.node, (group, at, TENSOR, 0));
+        }
+    }
+    let of_number = |i: usize, source: Option<SourceId>| {
+        let index = source.and_then(local);
+        index.map_or((3, i, 0, 0), |index| (1, index, 0, 0))
+    };
+    for (i, input) in tx.int_inputs().iter().enumerate() {
+        let rank = match input.int.expr {
+            IntExpr::Dim(source, extent, dim) => match tensors.get(&source) {
+                Some((group, at)) => (*group, *at, extent as u8, dim),
+                // A compiler has to come to such a size before it comes to what follows from it.
+                None if tx.is_unbacked(source, usize::from(dim)) => (0, i, 0, 0),
+                None => of_number(i, None),
+            },
+            IntExpr::Source(source) => of_number(i, Some(source)),
+            _ => of_number(i, None),
+        };
+        ranks.insert(input.node, rank);
+    }
+    let so_far = tx.int_inputs().len();
+    for (i, input) in tx.float_inputs().iter().enumerate() {
+        let source = match input.float.expr {
+            FloatExpr::Source(source) => Some(source),
+            _ => None,
+        };
+        ranks.insert(input.node, of_number(so_far + i, source));
+    }
+    ranks
+}
+
 /// Finishes the graph of a translation and has it compiled; `None` where it does nothing.
 ///
 /// # Errors
@@ -106,47 +159,9 @@ pub fn compile(
     fix_sizes(tx)?;
     tx.graph_mut().erase_unused_placeholders();
     shapes::give_sizes(tx);
-    let ints = tx.int_inputs().iter().map(|input| {
-        let source = match input.int.expr {
-            IntExpr::Source(source) => Some(source),
-            _ => None,
-        };
-        (input.node, source)
-    });
-    let floats = tx.float_inputs().iter().map(|input| {
-        let source = match input.float.expr {
-            FloatExpr::Source(source) => Some(source),
-            _ => None,
-        };
-        (input.node, source)
-    });
-    let numbers = ints.chain(floats);
-    let is_unbacked = |node: NodeId| {
-        let input = tx.int_inputs().iter().find(|input| input.node == node);
-        input.is_some_and(|input| match input.int.expr {
-            IntExpr::Dim(source, Extent::Size, dim) => tx.is_unbacked(source, usize::from(dim)),
-            _ => false,
-        })
-    };
-    let rank: FxHashMap<NodeId, (u8, usize)> = tx
-        .inputs()
-        .iter()
-        .enumerate()
-        .map(|(i, input)| match tx.sources().get(input.source) {
-            Source::Local { index, .. } => (input.node, (1, *index as usize)),
-            _ => (input.node, (2, i)),
-        })
-        .chain(numbers.enumerate().map(|(i, (node, source))| {
-            match source.map(|source| tx.sources().get(source)) {
-                Some(Source::Local { index, .. }) => (node, (1, *index as usize)),
-                // A compiler has to come to such a size before it comes to its tensor.
-                _ if is_unbacked(node) => (node, (0, i)),
-                _ => (node, (3, i)),
-            }
-        }))
-        .collect();
+    let rank = ranks(tx);
     tx.graph_mut()
-        .sort_placeholders_by_key(|id, _| rank.get(&id).copied().unwrap_or((4, id.index())));
+        .sort_placeholders_by_key(|id, _| rank.get(&id).copied().unwrap_or(LAST));
     tx.graph()
         .verify()
         .map_err(|e| Stop::Internal(format!("graph: {e}")))?;

@@ -19,7 +19,10 @@ use variables::Obj;
 use crate::finished::Finished;
 use crate::graph::CallInput;
 
-/// Makes sizes inputs of their own that a compiler has from nowhere else.
+/// Makes each size that may change an input of its own, as torch's tracer does, and where tensors begin that share memory:
+/// where one of them is written to, AOTAutograd makes one tensor of them, and lays the others out in it.
+///
+/// Compilers and their caches take what they rely on, and what they keep a result by, from inputs that are ints.
 pub(crate) fn give_sizes(tx: &mut Finished<'_, '_>) {
     if tx.runs_as_is() || !tx.is_dynamic() {
         return;
@@ -29,59 +32,32 @@ pub(crate) fn give_sizes(tx: &mut Finished<'_, '_>) {
     };
     let placeholders = tx.graph().placeholders();
     let given = tx.inputs().iter();
-    let given: Vec<_> = given
+    let given: Vec<(SourceId, Obj)> = given
         .filter(|input| placeholders.contains(&input.node))
         .map(|input| (input.source, input.obj.clone()))
         .collect();
-    give_sizes_in_shared_memory(tx, abi, &given);
-    give_hidden_sizes(tx, abi, &given);
-}
-
-/// Those of inputs that share memory. Where one of them is written to, AOTAutograd makes one tensor of them, and lays the
-/// others out in it.
-fn give_sizes_in_shared_memory(
-    tx: &mut Finished<'_, '_>,
-    abi: &TorchAbi,
-    given: &[(SourceId, Obj)],
-) {
     let py = tx.py;
-    let overlaps = |(source, tensor): &(SourceId, Obj)| {
-        let tensor = tensor.bind(py);
-        let mut others = given.iter().filter(|(other, _)| other != source);
-        others.any(|(_, other)| objects_may_overlap(abi, tensor, other.bind(py)))
-    };
-    let changes = |(source, _): &&(SourceId, Obj)| !tx.dynamic_sizes(*source).is_empty();
-    let shared = given.iter().filter(changes).filter(|input| overlaps(input));
-    let shared: Vec<(SourceId, Obj)> = shared.cloned().collect();
-    for (source, tensor) in shared {
-        for dim in tx.dynamic_sizes(source) {
-            tx.size_input(source, dim);
-        }
-        let begins = abi.read_meta(py, tensor.bind(py));
-        let begins = begins.ok().and_then(|meta| meta.storage_offset.as_const());
-        // Torch takes 0 and 1 for constants.
-        if let Some(begins @ 2..) = begins {
-            tx.number_input(IntExpr::Dim(source, Extent::Offset, 0), begins);
-        }
-    }
-}
-
-/// Those of which nothing is to be known, and those of a tensor without elements, which inductor's code does not look at.
-fn give_hidden_sizes(tx: &mut Finished<'_, '_>, abi: &TorchAbi, given: &[(SourceId, Obj)]) {
-    let py = tx.py;
-    for (source, tensor) in given {
-        let source = *source;
-        let mut dims = tx.dynamic_sizes(source);
+    for (at, (source, tensor)) in given.iter().enumerate() {
+        let dims = tx.dynamic_sizes(*source);
         if dims.is_empty() {
             continue;
         }
-        let meta = abi.read_meta(py, tensor.bind(py));
-        let sizes = meta.ok().and_then(|meta| meta.sizes());
-        if !sizes.is_some_and(|sizes| sizes.contains(&0)) {
-            dims.retain(|dim| tx.is_unbacked(source, *dim));
-        }
         for dim in dims {
-            tx.size_input(source, dim);
+            tx.size_input(*source, dim);
+        }
+        for dim in tx.dynamic_strides(*source) {
+            tx.layout_input(IntExpr::Dim(*source, Extent::Stride, dim));
+        }
+        let tensor = tensor.bind(py);
+        let mut others = given.iter().enumerate().filter(|(other, _)| *other != at);
+        if !others.any(|(_, (_, other))| objects_may_overlap(abi, tensor, other.bind(py))) {
+            continue;
+        }
+        let begins = abi.read_meta(py, tensor);
+        let begins = begins.ok().and_then(|meta| meta.storage_offset.as_const());
+        // Torch takes 0 and 1 for constants.
+        if let Some(begins @ 2..) = begins {
+            tx.number_input(IntExpr::Dim(*source, Extent::Offset, 0), begins);
         }
     }
 }
@@ -116,17 +92,15 @@ pub(crate) fn describe(tx: &Finished<'_, '_>, inputs: &[CallInput]) -> Vec<AotIn
             parameter: (input.bound()).map(|_| tx.sources().plain_path(t.source)),
         },
         CallInput::Int(i) => match &i.int.expr {
-            IntExpr::Dim(source, Extent::Size, dim) if tensor(*source).is_some() => {
-                AotInput::Size {
-                    of: tensor(*source).unwrap_or_default(),
-                    dim: usize::from(*dim),
-                }
-            }
-            IntExpr::Dim(source, Extent::Offset, _) if let Some(of) = tensor(*source) => {
-                AotInput::Offset { of }
+            IntExpr::Dim(source, extent, dim) if let Some(of) = tensor(*source) => {
+                AotInput::Layout(match extent {
+                    Extent::Size => ShapeLeaf::Size(of, *dim),
+                    Extent::Stride => ShapeLeaf::Stride(of, *dim),
+                    Extent::Offset => ShapeLeaf::Offset(of),
+                })
             }
             IntExpr::Source(number) => match size_of_early(tx, inputs, *number) {
-                Some((of, dim)) => AotInput::Size { of, dim },
+                Some((of, dim)) => AotInput::Layout(ShapeLeaf::Size(of, dim as u8)),
                 None => int(at, false),
             },
             IntExpr::Dim(source, Extent::Size, dim) => {

@@ -3,7 +3,7 @@
 import torch
 
 GRAPHS = 5
-REFERENCE_GRAPHS = 7
+REFERENCE_GRAPHS = 8
 
 
 def fn(x):
@@ -17,6 +17,7 @@ def calls():
         (torch.randn(4, 6).t(),),
         (torch.randn(4, 7).t(),),
         (torch.randn(6, 8)[:, :4],),
+        (torch.randn(7, 9)[:, :4],),
         (torch.randn(7, 4),),
         (torch.randn(1, 4).expand(8, 4),),
     ]

@@ -44,7 +44,7 @@ impl Tx<'_> {
     }
 
     /// Whether a number that was no constant was found to have to be one.
-    fn has_one_value(&self, size: &IntExpr) -> bool {
+    pub fn has_one_value(&self, size: &IntExpr) -> bool {
         self.log.guards.iter().any(|g| match &g.kind {
             GuardKind::ShapeEnv { relation } => {
                 relation.op == IntCompare::Eq
@@ -75,9 +75,8 @@ impl Tx<'_> {
         self.log.sizes.symbol(&expr, hint, Some(LEAST_SIZE))
     }
 
-    /// Strides of an input with symbolic sizes: where one is what the sizes below it make, it is that
-    /// expression, which is guarded. Another one above a size that changes (a row of a part of a matrix)
-    /// changes with it, so it is a symbol. Others stay constants.
+    /// Strides of an input with symbolic sizes, as torch has them: where one is what the sizes below it make, it is
+    /// that, which is guarded. Another one (a row of a part of a matrix) is a symbol, but for 0 and 1.
     pub(super) fn derived_strides(
         &mut self,
         source: SourceId,
@@ -101,7 +100,7 @@ impl Tx<'_> {
                     right,
                 });
                 out[d] = step;
-            } else if strides[d] >= LEAST_SIZE && steps.iter().any(|s| s.as_const().is_none()) {
+            } else if derived.is_none() && strides[d] >= LEAST_SIZE {
                 out[d] = self.layout_symbol(source, Extent::Stride, d as u8, strides[d]);
             }
             steps.push(self.log.sizes.multiply(out[d], shape[d]));
