@@ -1,4 +1,4 @@
-"""Optimizers step in a loop that breaks, and behind the number that a scaler reads: graphs of steps."""
+"""Optimizers step in a loop that breaks, and behind the number that a scaler reads."""
 
 import torch
 
