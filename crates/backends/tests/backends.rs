@@ -7,7 +7,7 @@ use backends::{
     to_torch, unregister,
 };
 use common::{module, with_torch};
-use fx_graph::{AotInput, ShapeLeaf, ShapeCompare, ShapeExpr, ShapeGuard};
+use fx_graph::{AotInput, ShapeCompare, ShapeExpr, ShapeGuard, ShapeLeaf};
 use pyo3::exceptions::{PyIndexError, PyKeyboardInterrupt, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyModule, PyString};
@@ -124,7 +124,10 @@ fn dynamic_sizes_reach_aot_backends() {
         let call = BackendCall {
             shares_memory: false,
             is_kept: false,
-            inputs: &[AotInput::Layout(ShapeLeaf::Size(1, 0)), tensor("x", &[0], false)],
+            inputs: &[
+                AotInput::Layout(ShapeLeaf::Size(1, 0)),
+                tensor("x", &[0], false),
+            ],
             compile_id: (8, 0),
             graph: None,
         };
