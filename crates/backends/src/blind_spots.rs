@@ -18,8 +18,6 @@ pub(crate) struct Told {
     pub(crate) is_named: bool,
     /// whether the graph writes to inputs that share memory
     pub(crate) shares_memory: bool,
-    /// whether its result is kept: it has to go into torch's caches, where nobody finds it
-    pub(crate) is_kept: bool,
 }
 
 /// Calls a compiler with such settings.
@@ -32,27 +30,13 @@ pub(crate) fn compiled_with<'py>(
     told: Told,
     call: impl FnOnce() -> PyResult<Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let mut settings = Vec::new();
-    let off = || false.into_pyobject(py).map(|off| off.to_owned().into_any());
-    if told.shares_memory {
-        for (module, name) in names::BLIND_TO_BASES {
-            settings.push((module, name, off()?));
-        }
-    }
-    match has_hidden_sizes(inputs) {
-        true if told.is_kept => {
-            let nobody_s = py.import("uuid")?.call_method0("uuid4")?.str()?.into_any();
-            settings.push((names::CACHE_TAG.0, names::CACHE_TAG.1, nobody_s));
-        }
-        true => {
-            for (module, name) in names::BLIND_TO_SIZES {
-                settings.push((module, name, off()?));
-            }
-        }
-        false => {}
-    }
+    let blind_to = [
+        (told.shares_memory, names::BLIND_TO_BASES),
+        (has_hidden_sizes(inputs), names::BLIND_TO_SIZES),
+    ];
+    let off = blind_to.into_iter().filter(|(is_so, _)| *is_so);
     let mut before = Vec::new();
-    for (module, name, value) in settings {
+    for (module, name) in off.flat_map(|(_, settings)| settings) {
         let loaded = match told.is_named {
             true => Some(py.import(module)?.into_any()),
             false => imported(py, module)?,
@@ -62,7 +46,7 @@ pub(crate) fn compiled_with<'py>(
             continue;
         };
         before.push((module.clone(), name, module.getattr(name)?));
-        module.setattr(name, value)?;
+        module.setattr(name, false)?;
     }
     let result = call();
     for (module, name, value) in before.into_iter().rev() {

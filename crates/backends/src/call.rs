@@ -58,8 +58,6 @@ pub struct BackendCall<'a> {
     pub graph: Option<(&'a Graph, &'a [Py<PyAny>])>,
     /// Whether the graph writes to inputs that share memory, see [`crate::SharedInputs`].
     pub shares_memory: bool,
-    /// Whether what the backend makes is kept for later processes.
-    pub is_kept: bool,
 }
 
 /// Hands a graph module and example inputs to a backend, with default [`BackendCall`].
@@ -216,7 +214,6 @@ impl BackendCall<'_> {
         let told = blind_spots::Told {
             is_named: backend.is_registered(),
             shares_memory: self.shares_memory,
-            is_kept: self.is_kept,
         };
         let call = || {
             blind_spots::compiled_with(py, self.inputs, told, || {

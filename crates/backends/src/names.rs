@@ -56,8 +56,6 @@ pub const BLIND_TO_SIZES: [(&str, &str); 2] = [
     ("torch._functorch.config", "enable_autograd_cache"),
     ("torch._inductor.config", "fx_graph_cache"),
 ];
-/// The one that is a part of the key in both.
-pub const CACHE_TAG: (&str, &str) = ("torch.compiler.config", "cache_key_tag");
 /// Holder of torch's functions in [`TORCH_C`].
 pub const FUNCTIONS: &str = "_VariableFunctions";
 /// Base class of `Node`, in [`TORCH_C`].

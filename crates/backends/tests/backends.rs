@@ -55,7 +55,6 @@ fn check_backend(py: Python<'_>, cases: &Bound<'_, PyModule>, name: &str) -> PyR
             };
             let call = BackendCall {
                 shares_memory: false,
-                is_kept: false,
                 inputs: &inputs,
                 compile_id: (7, 0),
                 graph: None,
@@ -123,7 +122,6 @@ fn dynamic_sizes_reach_aot_backends() {
         examples.append(&x)?;
         let call = BackendCall {
             shares_memory: false,
-            is_kept: false,
             inputs: &[
                 AotInput::Layout(ShapeLeaf::Size(1, 0)),
                 tensor("x", &[0], false),
@@ -373,7 +371,6 @@ fn caches_of_the_backend_are_hit() {
             ];
             let call = BackendCall {
                 shares_memory: false,
-                is_kept: false,
                 inputs: &inputs,
                 compile_id: (9, 0),
                 graph: None,
@@ -404,7 +401,6 @@ fn inputs_may_share_a_source_text() {
         let args = cases.call_method1("inputs", (false,))?;
         let call = BackendCall {
             shares_memory: false,
-            is_kept: false,
             inputs: &[tensor("x", &[], false), tensor("x", &[], false)],
             compile_id: (10, 0),
             graph: None,

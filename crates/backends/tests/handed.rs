@@ -61,7 +61,6 @@ fn handed(compiles: bool) -> String {
         ];
         let call = BackendCall {
             shares_memory: false,
-            is_kept: false,
             inputs: &inputs,
             compile_id: (7, 0),
             graph: Some((&read.graph, &read.objects)),

@@ -177,7 +177,10 @@ impl<'a, 'py> Finished<'a, 'py> {
 
     /// Makes the size of a dimension of an input, where that is no constant, an input as well.
     pub fn size_input(&mut self, tensor: SourceId, dim: usize) {
-        self.layout_input(IntExpr::Dim(tensor, Extent::Size, dim as u8));
+        self.layout_input(match self.tx.early_size(tensor, dim) {
+            Some(number) => IntExpr::Source(number),
+            None => IntExpr::Dim(tensor, Extent::Size, dim as u8),
+        });
     }
 
     /// The dimensions of an input whose strides are no constants and do not follow from its sizes.

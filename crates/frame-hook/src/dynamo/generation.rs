@@ -143,10 +143,6 @@ fn compile_or_find(
         (Some(key), Some(folder)) => Kept::find(py, key, &folder)?,
         _ => None,
     };
-    let call = &BackendCall {
-        is_kept: kept.is_some(),
-        ..*call
-    };
     let run = || run_backend(backend, call, graph, examples);
     let compiled = match kept {
         Some(kept) => {
