@@ -203,20 +203,8 @@ impl SizedFakes {
             }
             SizeTree::Add(parts) => all(parts, 0, Sizes::add),
             SizeTree::Multiply(parts) => all(parts, 1, Sizes::multiply),
-            SizeTree::Positive(of) => {
-                let of = self.of_tree(of)?;
-                let sizes = self.sizes.borrow();
-                if sizes.is_unknown(of) {
-                    return sizes.counts_as_positive(of).then_some(of);
-                }
-                let (op, size) = match sizes.hint(of) {
-                    1.. => (Compare::NotLess, of),
-                    _ => (Compare::Less, SymInt::Const(1)),
-                };
-                let (left, right) = (of, SymInt::Const(1));
-                self.signs.borrow_mut().push(Fact { op, left, right });
-                Some(size)
-            }
+            SizeTree::Largest(parts) => self.extreme(parts, |a, b| (a, b)),
+            SizeTree::Least(parts) => self.extreme(parts, |a, b| (b, a)),
             SizeTree::Divide(of, by) => {
                 let (of, by) = (self.of_tree(of)?, self.of_tree(by)?);
                 let (quotient, facts) = self.sizes.borrow_mut().quotient(of, by);
@@ -224,6 +212,42 @@ impl SizedFakes {
                 Some(quotient)
             }
         }
+    }
+
+    /// One of several sizes, which the others are on one side of: `order` gives two as they are where the first one is
+    /// taken, the larger one first. That they are so is relied on.
+    fn extreme(
+        &self,
+        parts: &[SizeTree],
+        order: fn(SymInt, SymInt) -> (SymInt, SymInt),
+    ) -> Option<SymInt> {
+        let parts: Option<Vec<SymInt>> = parts.iter().map(|part| self.of_tree(part)).collect();
+        // Of a number and a size that is equal to it the size is taken.
+        let (numbers, others): (Vec<_>, Vec<_>) =
+            (parts?.into_iter()).partition(|part| part.as_const().is_some());
+        let sizes = self.sizes.borrow();
+        let mut taken: Option<SymInt> = None;
+        for part in others.into_iter().chain(numbers) {
+            let Some(so_far) = taken else {
+                taken = Some(part);
+                continue;
+            };
+            let (left, right) = order(so_far, part);
+            if sizes.is_unknown(left) || sizes.is_unknown(right) {
+                let is_positive = right.as_const() == Some(1) && sizes.counts_as_positive(left);
+                is_positive.then_some(())?;
+                continue;
+            }
+            let op = match sizes.hint(left) >= sizes.hint(right) {
+                true => Compare::NotLess,
+                false => {
+                    taken = Some(part);
+                    Compare::Less
+                }
+            };
+            self.signs.borrow_mut().push(Fact { op, left, right });
+        }
+        taken
     }
 
     /// What was decided, and what is relied on.

@@ -15,7 +15,7 @@ use crate::names;
 
 /// A class of sources, which torch wants for each symbol, and its expressions and both sides of its relations as tuples.
 const CODE: &std::ffi::CStr = c"
-def make(Source, FloorDiv, Remainders, Max, ToFloat):
+def make(Source, FloorDiv, Remainders, Max, Min, ToFloat):
     class Named(Source):
         def __init__(self, text):
             object.__setattr__(self, 'text', text)
@@ -39,8 +39,10 @@ def make(Source, FloorDiv, Remainders, Max, ToFloat):
         if isinstance(expr, Remainders):
             whole, by = tree(expr.args[0]), tree(expr.args[1])
             return ('add', whole, ('multiply', ('number', -1), by, ('divide', whole, by)))
-        if isinstance(expr, Max) and len(expr.args) == 2 and expr.args[0] == 1:
-            return ('positive', tree(expr.args[1]))
+        if isinstance(expr, Max):
+            return ('largest', *map(tree, expr.args))
+        if isinstance(expr, Min):
+            return ('least', *map(tree, expr.args))
         return None
 
     def sides(relation):
@@ -72,8 +74,10 @@ pub enum SizeTree {
     Multiply(Vec<SizeTree>),
     /// A quotient, rounded down, of a divisor that is positive.
     Divide(Box<SizeTree>, Box<SizeTree>),
-    /// A number, or one where that is less.
-    Positive(Box<SizeTree>),
+    /// The largest of several.
+    Largest(Vec<SizeTree>),
+    /// The least of several.
+    Least(Vec<SizeTree>),
 }
 
 /// What torch found while an operation was run.
@@ -165,11 +169,11 @@ impl SizeSymbols {
             let functions = py.import(names::SYMPY_FUNCTIONS)?;
             let divide = functions.getattr("FloorDiv")?;
             let remainders = (functions.getattr("Mod")?, functions.getattr("PythonMod")?);
-            let most = functions.getattr("Max")?;
+            let (most, least) = (functions.getattr("Max")?, functions.getattr("Min")?);
             let to_float = functions.getattr("ToFloat")?;
             module
                 .getattr("make")?
-                .call1((source, divide, remainders, most, to_float))?
+                .call1((source, divide, remainders, most, least, to_float))?
                 .extract()
         })?;
         let options = PyDict::new(py);
@@ -299,7 +303,7 @@ impl SizeSymbols {
         }
         let kind: String = tree.get_item(0)?.extract()?;
         let mut parts = Vec::new();
-        if matches!(&*kind, "add" | "multiply") {
+        if matches!(&*kind, "add" | "multiply" | "largest" | "least") {
             for part in tree.try_iter()?.skip(1) {
                 match self.read(&part?)? {
                     Some(part) => parts.push(part),
@@ -313,9 +317,8 @@ impl SizeSymbols {
             "symbol" => self.position(&first).map(SizeTree::Symbol),
             "add" => Some(SizeTree::Add(parts)),
             "multiply" => Some(SizeTree::Multiply(parts)),
-            "positive" => self
-                .read(&first)?
-                .map(|of| SizeTree::Positive(Box::new(of))),
+            "largest" => Some(SizeTree::Largest(parts)),
+            "least" => Some(SizeTree::Least(parts)),
             _ => match (self.read(&first)?, self.read(&tree.get_item(2)?)?) {
                 (Some(_), Some(SizeTree::Number(..=0))) => None,
                 (Some(of), Some(by)) => Some(SizeTree::Divide(Box::new(of), Box::new(by))),
