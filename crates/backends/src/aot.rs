@@ -262,7 +262,9 @@ impl<'py> Prepared<'py> {
                 }) if example.is_instance(&torch.tensor)? => {
                     let source = torch.unique_local(source, &mut of.taken)?;
                     of.is_dynamic |= inputs[at].changes();
+                    let strides: Vec<usize> = strides_given(inputs, at).collect();
                     let dims = DynamicDims {
+                        strides: &strides,
                         dims: dynamic_dims,
                         unbacked: unbacked_dims,
                         held: dynamic_held,
@@ -475,6 +477,14 @@ impl<'py> Prepared<'py> {
         };
         self.sources.iter().enumerate().map(name).collect()
     }
+}
+
+/// The dimensions of an input whose strides are inputs of their own.
+fn strides_given(inputs: &[AotInput], at: usize) -> impl Iterator<Item = usize> {
+    inputs.iter().filter_map(move |input| match input {
+        AotInput::Layout(ShapeLeaf::Stride(of, dim)) if *of == at => Some(usize::from(*dim)),
+        _ => None,
+    })
 }
 
 /// Where nobody said how the inputs are reached: by the names of the placeholders.

@@ -24,6 +24,8 @@ pub(crate) struct DynamicDims<'a> {
     pub unbacked: &'a [usize],
     /// those of tensors that it holds
     pub held: &'a [Held],
+    /// dimensions whose strides may differ, and do not follow from sizes
+    pub strides: &'a [usize],
 }
 
 /// None.
@@ -31,6 +33,7 @@ pub(crate) const CONSTANT: DynamicDims<'static> = DynamicDims {
     dims: &[],
     unbacked: &[],
     held: &[],
+    strides: &[],
 };
 
 impl<'a> DynamicDims<'a> {
@@ -41,8 +44,8 @@ impl<'a> DynamicDims<'a> {
 }
 
 impl<'py> Torch<'py> {
-    /// Sizes of these dimensions symbolic, of the tensor and of those that it holds, all others constant. Strides follow
-    /// from sizes.
+    /// Sizes and strides of these dimensions symbolic, of the tensor and of those that it holds, all others constant or
+    /// what follows from sizes.
     pub(crate) fn symbolic_context(
         &self,
         tensor: &Bound<'py, PyAny>,
@@ -65,6 +68,15 @@ impl<'py> Torch<'py> {
         let sizes: Vec<_> = (0..shape.len()).map(kind_of).collect();
         let kwargs = dict(py, "dynamic_sizes", PyList::new(py, sizes)?)?;
         kwargs.set_item("tensor_source", source)?;
+        if !dynamic.strides.is_empty() {
+            let follows = kind("INFER_STRIDE")?;
+            let kind_of = |dim: usize| match dynamic.strides.contains(&dim) {
+                true => &changes,
+                false => &follows,
+            };
+            let strides: Vec<_> = (0..shape.len()).map(kind_of).collect();
+            kwargs.set_item("dynamic_strides", PyList::new(py, strides)?)?;
+        }
         if tensor.call_method0("_is_view")?.is_truthy()? {
             let base = tensor.getattr("_base")?;
             let source = self.source.call_method1("AttrSource", (source, "_base"))?;

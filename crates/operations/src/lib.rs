@@ -23,6 +23,7 @@ pub mod fakes;
 pub mod handlers;
 pub mod inference;
 pub mod known_values;
+pub mod layouts;
 pub mod sized_fakes;
 pub mod sizes;
 

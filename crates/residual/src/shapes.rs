@@ -38,14 +38,14 @@ pub(crate) fn give_sizes(tx: &mut Finished<'_, '_>) {
         .collect();
     let py = tx.py;
     for (at, (source, tensor)) in given.iter().enumerate() {
-        let dims = tx.dynamic_sizes(*source);
-        if dims.is_empty() {
+        let (dims, strides) = (tx.dynamic_sizes(*source), tx.dynamic_strides(*source));
+        if dims.is_empty() && strides.is_empty() {
             continue;
         }
         for dim in dims {
             tx.size_input(*source, dim);
         }
-        for dim in tx.dynamic_strides(*source) {
+        for dim in strides {
             tx.layout_input(IntExpr::Dim(*source, Extent::Stride, dim));
         }
         let tensor = tensor.bind(py);

@@ -15,7 +15,7 @@ use crate::names;
 
 /// A class of sources, which torch wants for each symbol, and its expressions and both sides of its relations as tuples.
 const CODE: &std::ffi::CStr = c"
-def make(Source, FloorDiv, Remainders, Max, Min, ToFloat):
+def make(Source, FloorDiv, Remainders, Max, Min, ToFloat, has_unknown):
     class Named(Source):
         def __init__(self, text):
             object.__setattr__(self, 'text', text)
@@ -39,10 +39,11 @@ def make(Source, FloorDiv, Remainders, Max, Min, ToFloat):
         if isinstance(expr, Remainders):
             whole, by = tree(expr.args[0]), tree(expr.args[1])
             return ('add', whole, ('multiply', ('number', -1), by, ('divide', whole, by)))
-        if isinstance(expr, Max):
+        if isinstance(expr, Max) and len(expr.args) == 2 and expr.args[0] == 1:
             return ('largest', *map(tree, expr.args))
-        if isinstance(expr, Min):
-            return ('least', *map(tree, expr.args))
+        # A choice between sizes of which nothing is known is one of its own.
+        if isinstance(expr, (Max, Min)) and not has_unknown(expr):
+            return ('largest' if isinstance(expr, Max) else 'least', *map(tree, expr.args))
         return None
 
     def sides(relation):
@@ -171,9 +172,20 @@ impl SizeSymbols {
             let remainders = (functions.getattr("Mod")?, functions.getattr("PythonMod")?);
             let (most, least) = (functions.getattr("Max")?, functions.getattr("Min")?);
             let to_float = functions.getattr("ToFloat")?;
+            let has_unknown = py
+                .import(names::SYMBOLIC_SHAPES)?
+                .getattr("free_unbacked_symbols")?;
             module
                 .getattr("make")?
-                .call1((source, divide, remainders, most, least, to_float))?
+                .call1((
+                    source,
+                    divide,
+                    remainders,
+                    most,
+                    least,
+                    to_float,
+                    has_unknown,
+                ))?
                 .extract()
         })?;
         let options = PyDict::new(py);
@@ -278,7 +290,6 @@ impl SizeSymbols {
         if let Some(tree) = self.read(&self.tree.bind(py).call1((&expr,))?)? {
             return Ok(Some(GivenSize::Known(tree)));
         }
-        // A choice between sizes is one of its own.
         let mut depends_on_data = false;
         for symbol in expr.getattr("free_symbols")?.try_iter()? {
             let unbacked = self.env.bind(py);

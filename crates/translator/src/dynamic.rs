@@ -7,11 +7,12 @@
 //!
 //! The same goes for floats, whose rules are in `values::floats`, where the graph may have numbers as inputs; for
 //! a number where a tensor or a number of the other type was before, as with torch; and for the sizes of a
-//! tensor's dimensions. Sizes 0 and 1 are constants always.
+//! tensor's dimensions, and its strides. Sizes and strides 0 and 1 are constants always.
 
 use std::collections::BTreeSet;
 
-use guards::{ConstVal, GuardKind, GuardSet, SourceId};
+use guards::{ConstVal, Extent, GuardKind, GuardSet, SourceId};
+use operations::layouts::{Layouts, layout_name};
 use pyo3::prelude::*;
 use pyo3::types::PyInt;
 use rustc_hash::FxHashMap;
@@ -29,8 +30,8 @@ pub struct DynamicInts {
     pub before: FxHashMap<String, i64>,
     /// bits of the values that floats were guarded to have, by the names of their sources
     pub floats: FxHashMap<String, u64>,
-    /// sizes that tensors were guarded to have, by the names of their sources
-    pub shapes: FxHashMap<String, Vec<Option<i64>>>,
+    /// sizes and strides that tensors were guarded to have
+    pub layouts: Layouts,
     /// where iterators were guarded to stand, and what objects were guarded to be, by the names of their sources
     pub positions: FxHashMap<String, Vec<GuardKind>>,
     /// names of the sources of dynamic ints, and of dynamic sizes: `L['x'].size()[0]`
@@ -80,7 +81,8 @@ impl DynamicInts {
 
     /// Whether an int can be dynamic at all.
     pub fn any(&self) -> bool {
-        let none = self.before.is_empty() && self.floats.is_empty() && self.shapes.is_empty();
+        let none =
+            self.before.is_empty() && self.floats.is_empty() && self.layouts.sizes.is_empty();
         self.always || !none || !self.names.is_empty()
     }
 
@@ -117,8 +119,9 @@ impl DynamicInts {
                     known.push(guard.kind.clone());
                 }
                 GuardKind::TensorMatch { spec } => {
-                    let name = set.sources().name(source);
-                    self.learn_sizes(name, &spec.sizes);
+                    let (name, names) = (set.sources().name(source), &mut self.names);
+                    (self.layouts).learn(names, &name, Extent::Size, &spec.sizes);
+                    (self.layouts).learn(names, &name, Extent::Stride, &spec.strides);
                 }
                 _ => {}
             }
@@ -153,35 +156,12 @@ impl DynamicInts {
         self.names.insert(name);
     }
 
-    fn learn_sizes(&mut self, name: String, sizes: &[Option<i64>]) {
-        let before = self
-            .shapes
-            .entry(name.clone())
-            .or_insert_with(|| sizes.to_vec());
-        if before.len() != sizes.len() {
-            return;
-        }
-        for (dim, (old, new)) in before.iter_mut().zip(sizes).enumerate() {
-            match (*old, *new) {
-                (Some(a), Some(b)) if a != b => drop(self.names.insert(size_name(&name, dim))),
-                (None, new) => *old = new,
-                _ => {}
-            }
-        }
-    }
-
-    /// Whether a size is dynamic by what is known of earlier ones.
-    fn is_dynamic_size(&self, name: &str, dim: usize, rank: usize, size: i64) -> bool {
-        let before = self.shapes.get(name).filter(|b| b.len() == rank);
+    /// Whether one of the sizes or strides of a tensor is dynamic by what is known of earlier ones.
+    fn is_dynamic_at(&self, name: &str, extent: Extent, numbers: &[i64], dim: usize) -> bool {
         self.always
-            || self.names.contains(&size_name(name, dim))
-            || before.and_then(|b| b[dim]).is_some_and(|b| b != size)
+            || self.names.contains(&layout_name(name, extent, dim))
+            || self.layouts.differs(name, extent, numbers, dim)
     }
-}
-
-/// The name of a dimension's size.
-fn size_name(tensor: &str, dim: usize) -> String {
-    format!("{tensor}.size()[{dim}]")
 }
 
 impl Tx<'_> {
@@ -204,15 +184,32 @@ impl Tx<'_> {
             return out;
         }
         let name = self.facts.sources.name(source);
-        for (dim, size) in sizes.iter().enumerate() {
-            let is_dynamic = self.ints.is_dynamic_size(&name, dim, sizes.len(), *size);
+        for dim in 0..sizes.len() {
+            let is_dynamic = self.ints.is_dynamic_at(&name, Extent::Size, sizes, dim);
             if fixed.contains(&dim) || !is_dynamic && !dynamic.contains(&dim) {
                 continue;
             }
-            self.ints.names.insert(size_name(&name, dim));
+            self.ints
+                .names
+                .insert(layout_name(&name, Extent::Size, dim));
             out.push(dim);
         }
         out
+    }
+
+    /// Whether a stride of a tensor from outside is dynamic.
+    pub(crate) fn has_dynamic_strides(&mut self, source: SourceId, strides: &[i64]) -> bool {
+        let name = self.facts.sources.name(source);
+        let of = |dim: &usize| {
+            self.ints
+                .is_dynamic_at(&name, Extent::Stride, strides, *dim)
+        };
+        let dims: Vec<usize> = (0..strides.len()).filter(of).collect();
+        let names = dims
+            .iter()
+            .map(|dim| layout_name(&name, Extent::Stride, *dim));
+        self.ints.names.extend(names);
+        self.ints.as_inputs && !dims.is_empty()
     }
 
     /// Whether a source leads through a module.
@@ -239,7 +236,7 @@ impl Tx<'_> {
         let changed = |ints: &DynamicInts, name: &str| {
             ints.before.get(name).is_some_and(|before| *before != value)
                 || ints.floats.contains_key(name)
-                || ints.shapes.contains_key(name)
+                || ints.layouts.sizes.contains_key(name)
         };
         let of_module = self.ints.always && self.is_of_module(l.source);
         if !self.ints.is_dynamic(l.source, of_module, name, changed) {

@@ -708,10 +708,11 @@ fn history(ints: &DynamicInts) -> String {
         format!("{name} {kinds:?}")
     });
     format!(
-        "{:?} {:?} {:?} {:?} {:?}",
+        "{:?} {:?} {:?} {:?} {:?} {:?}",
         sorted(&mut ints.before.iter().map(|of| format!("{of:?}"))),
         sorted(&mut ints.floats.iter().map(|of| format!("{of:?}"))),
-        sorted(&mut ints.shapes.iter().map(|of| format!("{of:?}"))),
+        sorted(&mut ints.layouts.sizes.iter().map(|of| format!("{of:?}"))),
+        sorted(&mut ints.layouts.strides.iter().map(|of| format!("{of:?}"))),
         sorted(&mut { positions }),
         ints.names,
     )

@@ -619,7 +619,7 @@ impl<'py> Compilation<'_, 'py> {
             }
             if let Some(call) = self.entries.first_call(self.py) {
                 ints.before.extend(call.ints);
-                ints.shapes.extend(call.sizes);
+                ints.layouts.sizes.extend(call.sizes);
             }
         }
         // As under torch.compile: one graph that is asked for holds sizes and numbers that only it knows.

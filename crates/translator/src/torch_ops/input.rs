@@ -245,7 +245,7 @@ impl Tx<'_> {
             spec.sizes[dim] = None;
             is_any = true;
         }
-        if !is_any {
+        if !is_any && !self.has_dynamic_strides(source, &strides) {
             return;
         }
         let derived = self.derived_strides(source, &meta.shape, &strides);

@@ -62,7 +62,7 @@ impl Tx<'_> {
         let changed = |ints: &DynamicInts, name: &str| {
             ints.floats.get(name).is_some_and(|before| *before != bits)
                 || ints.before.contains_key(name)
-                || ints.shapes.contains_key(name)
+                || ints.layouts.sizes.contains_key(name)
         };
         let of_module = self.ints.always && self.is_of_module(l.source);
         if !self.ints.is_dynamic(l.source, of_module, name, changed) {
