@@ -21,7 +21,7 @@ pub struct SharedInputs {
 }
 
 impl SharedInputs {
-    /// Those among the examples for the inputs of a graph. Classes are not asked.
+    /// Those among the examples for the inputs of a graph, and what AOTAutograd takes for such. Classes are not asked.
     pub fn of(examples: &Bound<'_, PyList>, inputs: &[AotInput]) -> SharedInputs {
         let Some(abi) = TorchAbi::loaded() else {
             return SharedInputs::default();
@@ -32,10 +32,17 @@ impl SharedInputs {
         };
         let tensors = examples.iter().enumerate().filter(|(at, _)| is_tensor(*at));
         let (at, tensors): (Vec<_>, Vec<_>) = tensors.unzip();
-        let shares = overlap::shared(abi, &tensors.iter().collect::<Vec<_>>()).unwrap_or_default();
-        let shared = at.into_iter().zip(shares).filter(|(_, shares)| *shares);
+        let tensors: Vec<_> = tensors.iter().collect();
+        let shares = overlap::shared(abi, &tensors).unwrap_or_default();
+        let to_torch = overlap::shared_to_torch(examples.py(), abi, &tensors).unwrap_or_default();
+        let shares = |at: usize| {
+            [&shares, &to_torch]
+                .iter()
+                .any(|s| s.get(at) == Some(&true))
+        };
+        let shared = at.into_iter().enumerate().filter(|(i, _)| shares(*i));
         SharedInputs {
-            at: shared.map(|(at, _)| at).collect(),
+            at: shared.map(|(_, at)| at).collect(),
         }
     }
 
@@ -45,7 +52,7 @@ impl SharedInputs {
     }
 
     /// The base that AOTAutograd makes them anew of, if it does: one storage and one dtype for all, and one tensor that
-    /// is the base of all others.
+    /// is the base of all others, and if it finds that they share.
     ///
     /// # Errors
     /// Whatever torch raises.
@@ -90,7 +97,20 @@ impl SharedInputs {
                 Some(_) => {}
             }
         }
-        Ok(known.map(|(base, _)| base).filter(|_| has_views))
+        if !has_views || !self.are_shared_to_torch(arguments)? {
+            return Ok(None);
+        }
+        Ok(known.map(|(base, _)| base))
+    }
+
+    /// Whether torch finds that all of them share memory: blocks of a matrix that share their corners it takes for
+    /// tensors that are apart.
+    fn are_shared_to_torch(&self, arguments: &Bound<'_, PyTuple>) -> PyResult<bool> {
+        let py = arguments.py();
+        let tensors = self.at.iter().map(|at| arguments.get_item(*at));
+        let tensors = tensors.collect::<PyResult<Vec<_>>>()?;
+        let found = overlap::overlapping(py, &tensors.iter().collect::<Vec<_>>())?;
+        Ok(found == self.at.len())
     }
 
     /// A function that calls `compiled`, which was made with this base, where its arguments are made anew of one like

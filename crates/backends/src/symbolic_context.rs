@@ -80,7 +80,7 @@ impl<'py> Torch<'py> {
         if tensor.call_method0("_is_view")?.is_truthy()? {
             let base = tensor.getattr("_base")?;
             let source = self.source.call_method1("AttrSource", (source, "_base"))?;
-            let dims: Vec<usize> = match dynamic.dims.is_empty() {
+            let dims: Vec<usize> = match dynamic.dims.is_empty() && dynamic.strides.is_empty() {
                 true if is_ragged => ragged::dims_of_values(tensor, &base, dynamic.held)?,
                 true => Vec::new(),
                 false => (0..base.call_method0("dim")?.extract()?).collect(),

@@ -6,6 +6,10 @@
 pub const TORCH: &str = "torch";
 /// Its C extension.
 pub const TORCH_C: &str = "torch._C";
+/// What torch's guards are made of.
+pub const GUARDS_OF_TORCH_C: &str = "torch._C._dynamo.guards";
+/// Function of [`GUARDS_OF_TORCH_C`] by which AOTAutograd finds which tensors share memory.
+pub const OVERLAPPING: &str = "compute_overlapping_tensors";
 /// Base class of every tensor, in [`TORCH_C`].
 pub const TENSOR_BASE: &str = "TensorBase";
 /// Module of `Parameter` and `Buffer`.

@@ -5,9 +5,10 @@
 
 use pyo3::ffi;
 use pyo3::prelude::*;
+use pyo3::types::PyList;
 
-use crate::TorchAbi;
 use crate::view::TensorView;
+use crate::{TorchAbi, names};
 
 /// Memory of a strided tensor: address of the first element, bytes per element, sizes and strides in elements.
 #[derive(Clone, Copy, Debug)]
@@ -40,15 +41,17 @@ impl Footprint<'_> {
     fn is_empty(&self) -> bool {
         self.sizes.contains(&0)
     }
+
+    /// Whether a byte of one lies between the first and the last of the other.
+    fn meets(&self, other: &Footprint<'_>) -> bool {
+        let ((start, end), (other_start, other_end)) = (self.range(), other.range());
+        !self.is_empty() && !other.is_empty() && start < other_end && other_start < end
+    }
 }
 
 /// Whether the two may share a byte.
 pub fn may_overlap(a: &Footprint<'_>, b: &Footprint<'_>) -> bool {
-    if a.is_empty() || b.is_empty() {
-        return false;
-    }
-    let ((a_start, a_end), (b_start, b_end)) = (a.range(), b.range());
-    if a_end <= b_start || b_end <= a_start {
+    if !a.meets(b) {
         return false;
     }
     let (low, high) = if a.start <= b.start { (a, b) } else { (b, a) };
@@ -188,6 +191,13 @@ impl<'a> Memory<'a> {
         }
     }
 
+    /// Whether a byte of one lies between the first and the last of the other.
+    fn meets(&self, other: &Memory<'_>) -> bool {
+        self.with_footprint(|a| other.with_footprint(|b| a.meets(b)))
+            .flatten()
+            .unwrap_or(false)
+    }
+
     /// Whether the two may share a byte.
     pub fn may_overlap(&self, other: &Memory<'_>) -> bool {
         if let (Memory::Tensor(a), Memory::Tensor(b)) = (self, other) {
@@ -248,6 +258,47 @@ pub fn shared(abi: &TorchAbi, objects: &[&Bound<'_, PyAny>]) -> Option<Vec<bool>
         others.any(|(_, other)| memory.may_overlap(other))
     };
     Some(memories.iter().enumerate().map(shares).collect())
+}
+
+/// Which of these tensors AOTAutograd takes for such that share memory with another one of them: some that do not,
+/// columns of a tensor of three dimensions among them.
+///
+/// # Errors
+/// Where torch lacks the function that it asks.
+pub fn shared_to_torch(
+    py: Python<'_>,
+    abi: &TorchAbi,
+    tensors: &[&Bound<'_, PyAny>],
+) -> PyResult<Vec<bool>> {
+    let memories: Vec<_> = tensors
+        .iter()
+        // SAFETY: all are alive, and the GIL is held.
+        .map(|tensor| unsafe { Memory::of(abi, tensor.as_ptr()) })
+        .collect();
+    let are_tensors =
+        |pair: [&Option<Memory<'_>>; 2]| pair.iter().all(|m| matches!(m, Some(Memory::Tensor(_))));
+    let mut shares = vec![false; tensors.len()];
+    for (i, one) in memories.iter().enumerate() {
+        for (j, other) in memories.iter().enumerate().skip(i + 1) {
+            let meet = matches!((one, other), (Some(a), Some(b)) if a.meets(b));
+            if meet && are_tensors([one, other]) && !(shares[i] && shares[j]) {
+                let found = overlapping(py, &[tensors[i], tensors[j]])? == 2;
+                shares[i] |= found;
+                shares[j] |= found;
+            }
+        }
+    }
+    Ok(shares)
+}
+
+/// How many of these tensors of one storage share memory with another one of them, to AOTAutograd.
+///
+/// # Errors
+/// Where torch lacks the function.
+pub fn overlapping(py: Python<'_>, tensors: &[&Bound<'_, PyAny>]) -> PyResult<usize> {
+    let guards = py.import(names::GUARDS_OF_TORCH_C)?;
+    let found = guards.call_method1(names::OVERLAPPING, (PyList::new(py, tensors)?, false))?;
+    found.len()
 }
 
 #[cfg(test)]

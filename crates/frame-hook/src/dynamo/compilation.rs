@@ -481,7 +481,7 @@ impl<'py> Compilation<'_, 'py> {
             if env.can.gives_graph_back && is_for_other {
                 return Ok(Some(Again::Opaque));
             }
-        } else if env.error.is_none() && env.result.is_some() {
+        } else if env.error.is_none() && env.result.is_some() && !env.no_compiler_takes {
             env.backend.saw_it_give_graph_back();
         }
         if (env.error.is_some() || env.wants_constants) && tx.ints.has_unbacked {

@@ -2,6 +2,7 @@
 //!
 //! Does not live here: how a backend is called (`backends`), how code is generated (`translator`).
 
+use std::cell::Cell;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Instant;
 
@@ -53,6 +54,8 @@ struct Graphs<'a, 'py> {
     context: ContextId,
     /// whether an optimizer's step is a part of the graph
     has_step: bool,
+    /// whether a graph runs as it is since no compiler takes it, which says nothing about the backend
+    no_compiler_takes: Cell<bool>,
 }
 
 /// What a backend makes of a graph, or has made of it in another process. That of no backend at all is a plain function.
@@ -94,10 +97,11 @@ fn compile_with(
              no compiler takes the graph, it runs as it is. Hint: pass one of the tensors, and make the others inside."
                 .to_owned()
         });
+        of.no_compiler_takes.set(true);
         return Ok(run_as_it_is(as_it_is));
     };
     // Whoever keeps results does not look at the base.
-    let mut compiled = run_backend(backend, &call, (graph, objects), &examples)?;
+    let mut compiled = run_backend(backend, &call, (graph, objects), &examples, of)?;
     compiled.callable = shared.choosing(&base, inputs, compiled.callable, as_it_is)?;
     Ok(compiled)
 }
@@ -143,7 +147,7 @@ fn compile_or_find(
         (Some(key), Some(folder)) => Kept::find(py, key, &folder)?,
         _ => None,
     };
-    let run = || run_backend(backend, call, graph, examples);
+    let run = || run_backend(backend, call, graph, examples, of);
     let compiled = match kept {
         Some(kept) => {
             artifacts::belongs_to_who_runs(of.code, OnDisk::Artifact(kept.key()))?;
@@ -169,6 +173,7 @@ fn run_backend(
     call: &BackendCall<'_>,
     (graph, objects): (&fx_graph::Graph, &[Obj]),
     examples: &Bound<'_, PyList>,
+    of: &Graphs<'_, '_>,
 ) -> Result<Compiled, BackendError> {
     let py = examples.py();
     let module = || match backend.capabilities().wants_context {
@@ -205,6 +210,7 @@ fn run_backend(
                  runs as it is. Hint: call it under torch.no_grad(), or write to a clone. {cause}"
             )
         });
+        of.no_compiler_takes.set(true);
         return Ok(run_as_it_is(function));
     }
     compiled
@@ -228,6 +234,8 @@ pub struct Env<'a, 'b, 'py> {
     pub result: Option<BackendResult>,
     /// whether the backend gave something else than the graph itself
     pub is_opaque: bool,
+    /// see [`Graphs::no_compiler_takes`]
+    pub no_compiler_takes: bool,
     /// whether it was told which sizes and numbers change
     pub was_told: bool,
     /// which inputs are floats that are to be constants
@@ -260,6 +268,7 @@ impl<'a, 'b, 'py> Env<'a, 'b, 'py> {
             before: None,
             result: None,
             is_opaque: false,
+            no_compiler_takes: false,
             was_told: false,
             constant_floats: Vec::new(),
             wants_constants: false,
@@ -314,11 +323,13 @@ impl OutputEnv for Env<'_, '_, '_> {
                     results: &slot.results,
                     context: self.compilation.ctx.id(),
                     has_step: self.has_step,
+                    no_compiler_takes: Cell::new(false),
                 };
                 let call =
                     || compile_with(py, self.backend, graph, objects, &examples, inputs, &of);
                 let (compiled, plan) = beside(py, &guards, call);
                 self.plan = plan;
+                self.no_compiler_takes = of.no_compiler_takes.get();
                 compiled.map(|compiled| BackendResult::of(compiled, examples))
             }
         };

@@ -363,14 +363,15 @@ fn overlap_guard(tx: &mut Tx<'_>) -> PyResult<()> {
         overlapping,
         non_overlapping,
     });
-    // AOTAutograd makes such inputs of one tensor again, each from where it begins now.
-    let shared = inputs.into_iter().zip(shares).filter(|(_, s)| *s);
-    match tx.runs_as_is {
-        true => Ok(()),
-        false => shared
-            .map(|(input, _)| input)
-            .try_for_each(|(obj, source)| offset_guard(tx, &obj, source)),
+    if tx.runs_as_is {
+        return Ok(());
     }
+    // AOTAutograd makes such inputs of one tensor again, each from where it begins now.
+    let to_torch = overlap::shared_to_torch(tx.py, abi, &objects)?;
+    let shares = shares.into_iter().zip(to_torch).map(|(a, b)| a || b);
+    let shared: Vec<_> = inputs.into_iter().zip(shares).filter(|(_, s)| *s).collect();
+    let mut shared = shared.into_iter().map(|(input, _)| input);
+    shared.try_for_each(|(obj, source)| offset_guard(tx, &obj, source))
 }
 
 /// A tensor begins where it did in its memory.
