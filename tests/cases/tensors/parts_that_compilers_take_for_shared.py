@@ -1,4 +1,4 @@
-"""Parts of a tensor, one of them written to: a compiler takes columns that are apart for shared, and corners not."""
+"""Parts of a tensor: a compiler takes columns that are apart for shared, and corners not."""
 
 import torch
 
