@@ -251,9 +251,9 @@ def inputs(examples: Sequence[Any], told: Sequence[tuple[Any, ...]]) -> str | No
     """Return what a compiler is told of inputs; None where one is no plain tensor.
 
     `told`: of a tensor, whether it is the same on each call and which of its sizes change; of a
-    size, which tensor's and which one; of another number nothing. All sizes and ints are told with
-    what they are now: a compiler may rely on it. A float is an input of a graph that no compiler
-    takes.
+    size or a stride, which tensor's and which one; of another number nothing. All sizes and ints
+    are told with what they are now: a compiler may rely on it. A float is an input of a graph that
+    no compiler takes.
     """
     described: list[tuple[Any, ...]] = []
     storages: dict[int, int] = {}

@@ -18,13 +18,23 @@ use crate::registry::Backend;
 use crate::session;
 use torch_abi::imported::imported;
 
+/// What a function that runs for a graph says about the backend.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Gave {
+    /// It gave back the graph module, or its `forward`, as it was given it: that runs the graph for any inputs.
+    Graph,
+    /// It gave something else, which may hold what it found in the example inputs.
+    Other,
+    /// Nothing: the graph runs as it is, without a backend or since no compiler takes it.
+    Nothing,
+}
+
 /// What a backend made of a graph.
 pub struct Compiled {
     /// Takes the graph's inputs as positional arguments and returns its outputs.
     pub callable: Py<PyAny>,
-    /// Whether the callable is the graph module, or its `forward`, as the backend was given it: it
-    /// runs the graph for any inputs. Another one may hold what it found in the example inputs.
-    pub is_graph: bool,
+    /// Where the callable comes from.
+    pub gave: Gave,
     /// What the backend relies on about the sizes and ints of the inputs. Empty unless one of them may
     /// differ from call to call; `None` where it relies on what no input says.
     pub shape_guards: Option<Vec<ShapeGuard>>,
@@ -38,7 +48,7 @@ impl Compiled {
     pub fn clone_ref(&self, py: Python<'_>) -> Compiled {
         Compiled {
             callable: self.callable.clone_ref(py),
-            is_graph: self.is_graph,
+            gave: self.gave,
             shape_guards: self.shape_guards.clone(),
             aot_guards: self.aot_guards.as_ref().map(|guards| guards.clone_ref(py)),
         }
@@ -114,7 +124,7 @@ impl BackendCall<'_> {
         let Some(callable) = backend.callable() else {
             return Ok(Compiled {
                 callable: real_forward(gm)?.unbind(),
-                is_graph: true,
+                gave: Gave::Nothing,
                 shape_guards: Some(Vec::new()),
                 aot_guards: None,
             });
@@ -258,7 +268,10 @@ impl BackendCall<'_> {
             shape_guards = Some(Vec::new());
         }
         Ok(Compiled {
-            is_graph,
+            gave: match is_graph {
+                true => Gave::Graph,
+                false => Gave::Other,
+            },
             callable: match own {
                 Some(function) => function,
                 None => self

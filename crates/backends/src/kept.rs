@@ -16,7 +16,7 @@ use pyo3::types::{PyBytes, PyCFunction, PyDict, PyList, PyTuple};
 use serde::Deserialize;
 use torch_abi::imported::imported;
 
-use crate::call::{BackendCall, Compiled};
+use crate::call::{BackendCall, Compiled, Gave};
 use crate::error::BackendError;
 use crate::kept_folder::store;
 use crate::kept_key::{self, Parts, Untold};
@@ -197,7 +197,7 @@ impl Kept {
                 note(py, "info", "an artifact is used: %s", self.key)?;
                 Ok(Some(Compiled {
                     callable: callable.unbind(),
-                    is_graph: false,
+                    gave: Gave::Other,
                     shape_guards: Some(guards),
                     aot_guards: None,
                 }))
@@ -242,11 +242,9 @@ impl Kept {
         let none = py.None();
         noting.call_method1("__exit__", (&none, &none, &none))?;
         let compiled = compiled?;
-        if let (false, None, Some(guards)) = (
-            compiled.is_graph,
-            &compiled.aot_guards,
-            &compiled.shape_guards,
-        ) {
+        if let (Gave::Other, None, Some(guards)) =
+            (compiled.gave, &compiled.aot_guards, &compiled.shape_guards)
+        {
             let guards = serde_json::to_string(guards)
                 .map_err(|error| PyValueError::new_err(error.to_string()))?;
             let keep = move |args: &Bound<'_, PyTuple>, _: Option<&Bound<'_, PyDict>>| {

@@ -49,7 +49,7 @@ mod weakly_held;
 
 pub use aot::AotContext;
 pub use artifact_store::Key as ArtifactKey;
-pub use call::{BackendCall, Compiled, call_backend, is_tracer_loaded};
+pub use call::{BackendCall, Compiled, Gave, call_backend, is_tracer_loaded};
 pub use capabilities::Capabilities;
 pub use contexts::put_back;
 pub use error::BackendError;

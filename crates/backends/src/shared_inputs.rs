@@ -22,9 +22,12 @@ pub struct SharedInputs {
 
 impl SharedInputs {
     /// Those among the examples for the inputs of a graph, and what AOTAutograd takes for such. Classes are not asked.
-    pub fn of(examples: &Bound<'_, PyList>, inputs: &[AotInput]) -> SharedInputs {
+    ///
+    /// # Errors
+    /// Where torch lacks what AOTAutograd asks.
+    pub fn of(examples: &Bound<'_, PyList>, inputs: &[AotInput]) -> PyResult<SharedInputs> {
         let Some(abi) = TorchAbi::loaded() else {
-            return SharedInputs::default();
+            return Ok(SharedInputs::default());
         };
         let is_tensor = |at| {
             let is_tensor = |input| matches!(input, &AotInput::Tensor { .. });
@@ -33,17 +36,12 @@ impl SharedInputs {
         let tensors = examples.iter().enumerate().filter(|(at, _)| is_tensor(*at));
         let (at, tensors): (Vec<_>, Vec<_>) = tensors.unzip();
         let tensors: Vec<_> = tensors.iter().collect();
-        let shares = overlap::shared(abi, &tensors).unwrap_or_default();
-        let to_torch = overlap::shared_to_torch(examples.py(), abi, &tensors).unwrap_or_default();
-        let shares = |at: usize| {
-            [&shares, &to_torch]
-                .iter()
-                .any(|s| s.get(at) == Some(&true))
-        };
-        let shared = at.into_iter().enumerate().filter(|(i, _)| shares(*i));
-        SharedInputs {
-            at: shared.map(|(_, at)| at).collect(),
-        }
+        let shares = overlap::shared(abi, &tensors).unwrap_or_else(|| vec![false; tensors.len()]);
+        let shares = overlap::or_shared_to_torch(examples.py(), abi, &tensors, shares)?;
+        let shared = at.into_iter().zip(shares).filter(|(_, shares)| *shares);
+        Ok(SharedInputs {
+            at: shared.map(|(at, _)| at).collect(),
+        })
     }
 
     /// Whether there are none.

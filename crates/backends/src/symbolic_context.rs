@@ -118,7 +118,7 @@ impl<'py> Torch<'py> {
         shape_env.call_method("create_symintnode", (symbol,), Some(&kwargs))
     }
 
-    /// The size of a tensor's dimension, or where it begins in its storage, and the source of that number.
+    /// A number of a tensor's own layout and its source; `None` for a leaf that is something else.
     pub(crate) fn layout_symbol(
         &self,
         tensor: &Bound<'py, PyAny>,

@@ -234,9 +234,10 @@ impl SizedFakes {
             };
             let (left, right) = order(so_far, part);
             if sizes.is_unknown(left) || sizes.is_unknown(right) {
-                let is_positive = right.as_const() == Some(1) && sizes.counts_as_positive(left);
-                is_positive.then_some(())?;
-                continue;
+                match right.as_const() == Some(1) && sizes.counts_as_positive(left) {
+                    true => continue,
+                    false => return None,
+                }
             }
             let op = match sizes.hint(left) >= sizes.hint(right) {
                 true => Compare::NotLess,

@@ -101,11 +101,15 @@ impl TorchAbi {
         .map_err(AbiError::from)
     }
 
-    /// Whether the tensor is a view of a nested or sparse one, of which compilers can make no fake one.
+    /// Whether the tensor is a view of one whose layout is not strided, nested or sparse: compilers can make no fake of it.
     ///
     /// # Errors
     /// Whatever torch raises.
-    pub fn is_of_unplain(&self, py: Python<'_>, obj: &Bound<'_, PyAny>) -> Result<bool, AbiError> {
+    pub fn is_view_of_non_strided(
+        &self,
+        py: Python<'_>,
+        obj: &Bound<'_, PyAny>,
+    ) -> Result<bool, AbiError> {
         let read = self.read(py)?;
         let base = self.without_overrides(py, obj, || {
             let is_view = read.is_view.bind(py).call1((obj,))?.is_truthy()?;

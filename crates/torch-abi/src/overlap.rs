@@ -245,11 +245,7 @@ pub fn objects_may_overlap(abi: &TorchAbi, a: &Bound<'_, PyAny>, b: &Bound<'_, P
 
 /// Which of these objects may share memory with another one of them; `None` where one has none that is known.
 pub fn shared(abi: &TorchAbi, objects: &[&Bound<'_, PyAny>]) -> Option<Vec<bool>> {
-    let memories = objects
-        .iter()
-        // SAFETY: all are alive, and the GIL is held.
-        .map(|object| unsafe { Memory::of(abi, object.as_ptr()) })
-        .collect::<Option<Vec<_>>>()?;
+    let memories = memories(abi, objects).collect::<Option<Vec<_>>>()?;
     let shares = |(at, memory): (usize, &Memory<'_>)| {
         let mut others = memories
             .iter()
@@ -260,35 +256,41 @@ pub fn shared(abi: &TorchAbi, objects: &[&Bound<'_, PyAny>]) -> Option<Vec<bool>
     Some(memories.iter().enumerate().map(shares).collect())
 }
 
-/// Which of these tensors AOTAutograd takes for such that share memory with another one of them: some that do not,
-/// columns of a tensor of three dimensions among them.
+/// The same, and which of these tensors AOTAutograd takes for such that share memory with another one of them: some that
+/// do not, columns of a tensor of three dimensions among them. `shares` says which do.
 ///
 /// # Errors
 /// Where torch lacks the function that it asks.
-pub fn shared_to_torch(
+pub fn or_shared_to_torch(
     py: Python<'_>,
     abi: &TorchAbi,
     tensors: &[&Bound<'_, PyAny>],
+    mut shares: Vec<bool>,
 ) -> PyResult<Vec<bool>> {
-    let memories: Vec<_> = tensors
-        .iter()
-        // SAFETY: all are alive, and the GIL is held.
-        .map(|tensor| unsafe { Memory::of(abi, tensor.as_ptr()) })
-        .collect();
-    let are_tensors =
-        |pair: [&Option<Memory<'_>>; 2]| pair.iter().all(|m| matches!(m, Some(Memory::Tensor(_))));
-    let mut shares = vec![false; tensors.len()];
+    let memories: Vec<_> = memories(abi, tensors).collect();
     for (i, one) in memories.iter().enumerate() {
         for (j, other) in memories.iter().enumerate().skip(i + 1) {
-            let meet = matches!((one, other), (Some(a), Some(b)) if a.meets(b));
-            if meet && are_tensors([one, other]) && !(shares[i] && shares[j]) {
-                let found = overlapping(py, &[tensors[i], tensors[j]])? == 2;
-                shares[i] |= found;
-                shares[j] |= found;
+            let meet = match (one, other) {
+                (Some(one @ Memory::Tensor(_)), Some(other @ Memory::Tensor(_))) => {
+                    one.meets(other)
+                }
+                _ => false,
+            };
+            if meet && !(shares[i] && shares[j]) && overlapping(py, &[tensors[i], tensors[j]])? == 2
+            {
+                (shares[i], shares[j]) = (true, true);
             }
         }
     }
     Ok(shares)
+}
+
+fn memories<'a>(
+    abi: &'a TorchAbi,
+    objects: &'a [&Bound<'_, PyAny>],
+) -> impl Iterator<Item = Option<Memory<'a>>> {
+    // SAFETY: all are alive, and the GIL is held.
+    (objects.iter()).map(|object| unsafe { Memory::of(abi, object.as_ptr()) })
 }
 
 /// How many of these tensors of one storage share memory with another one of them, to AOTAutograd.

@@ -53,7 +53,7 @@ pub(crate) fn tensor(tx: &mut Tx<'_>, obj: &Obj, source: SourceId) -> R<Option<V
     };
     let abi = TorchAbi::get(tx.py)?;
     for (_, held, _) in held_tensors(tx, &tensor, source)? {
-        if abi.is_of_unplain(tx.py, &held).unwrap_or(true) {
+        if abi.is_view_of_non_strided(tx.py, &held).unwrap_or(true) {
             return Ok(None);
         }
     }

@@ -170,12 +170,12 @@ impl Tx<'_> {
         self.ints.captures_scalars || self.st.captures_shapes
     }
 
-    /// Which dimensions of a tensor from outside are dynamic, those of the sizes 0 and 1 among them. `marked` are
-    /// those that the program marked to be, or not to be.
+    /// The dimensions of a tensor from outside whose sizes or strides are dynamic, those that are 0 and 1 among them.
+    /// `marked` are those that the program marked to be, or not to be.
     pub(crate) fn dynamic_dims(
         &mut self,
         source: SourceId,
-        sizes: &[i64],
+        (extent, numbers): (Extent, &[i64]),
         marked: (&BTreeSet<usize>, &BTreeSet<usize>),
     ) -> SmallVec<[usize; 4]> {
         let mut out = SmallVec::new();
@@ -184,32 +184,15 @@ impl Tx<'_> {
             return out;
         }
         let name = self.facts.sources.name(source);
-        for dim in 0..sizes.len() {
-            let is_dynamic = self.ints.is_dynamic_at(&name, Extent::Size, sizes, dim);
+        for dim in 0..numbers.len() {
+            let is_dynamic = self.ints.is_dynamic_at(&name, extent, numbers, dim);
             if fixed.contains(&dim) || !is_dynamic && !dynamic.contains(&dim) {
                 continue;
             }
-            self.ints
-                .names
-                .insert(layout_name(&name, Extent::Size, dim));
+            self.ints.names.insert(layout_name(&name, extent, dim));
             out.push(dim);
         }
         out
-    }
-
-    /// Whether a stride of a tensor from outside is dynamic.
-    pub(crate) fn has_dynamic_strides(&mut self, source: SourceId, strides: &[i64]) -> bool {
-        let name = self.facts.sources.name(source);
-        let of = |dim: &usize| {
-            self.ints
-                .is_dynamic_at(&name, Extent::Stride, strides, *dim)
-        };
-        let dims: Vec<usize> = (0..strides.len()).filter(of).collect();
-        let names = dims
-            .iter()
-            .map(|dim| layout_name(&name, Extent::Stride, *dim));
-        self.ints.names.extend(names);
-        self.ints.as_inputs && !dims.is_empty()
     }
 
     /// Whether a source leads through a module.

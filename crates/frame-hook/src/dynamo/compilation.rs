@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Instant;
 
-use backends::{Backend, Capabilities, CompileOptions};
+use backends::{Backend, Capabilities, CompileOptions, Gave};
 use cache::{CompileId, Entries, GuardedCode};
 use guards::GuardKind;
 use guards::exec::CheckProgram;
@@ -481,7 +481,8 @@ impl<'py> Compilation<'_, 'py> {
             if env.can.gives_graph_back && is_for_other {
                 return Ok(Some(Again::Opaque));
             }
-        } else if env.error.is_none() && env.result.is_some() && !env.no_compiler_takes {
+        } else if env.error.is_none() && env.result.as_ref().is_some_and(|r| r.gave == Gave::Graph)
+        {
             env.backend.saw_it_give_graph_back();
         }
         if (env.error.is_some() || env.wants_constants) && tx.ints.has_unbacked {

@@ -2,12 +2,11 @@
 //!
 //! Does not live here: how a backend is called (`backends`), how code is generated (`translator`).
 
-use std::cell::Cell;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Instant;
 
 use backends::{
-    Backend, BackendCall, BackendError, Capabilities, Compiled, Kept, Numbers, ResultKey,
+    Backend, BackendCall, BackendError, Capabilities, Compiled, Gave, Kept, Numbers, ResultKey,
     SharedInputs,
 };
 use fx_graph::AotInput;
@@ -54,8 +53,6 @@ struct Graphs<'a, 'py> {
     context: ContextId,
     /// whether an optimizer's step is a part of the graph
     has_step: bool,
-    /// whether a graph runs as it is since no compiler takes it, which says nothing about the backend
-    no_compiler_takes: Cell<bool>,
 }
 
 /// What a backend makes of a graph, or has made of it in another process. That of no backend at all is a plain function.
@@ -75,7 +72,7 @@ fn compile_with(
     }
     let examples = PyList::new(py, examples)?;
     let shared = match raising::writes(graph) && !backend.capabilities().gives_graph_back {
-        true => SharedInputs::of(&examples, inputs),
+        true => SharedInputs::of(&examples, inputs)?,
         false => SharedInputs::default(),
     };
     let as_it_is = match shared.is_empty() {
@@ -93,15 +90,14 @@ fn compile_with(
     };
     let Some(base) = shared.base(&examples.to_tuple())? else {
         log::debug(py, "graph_breaks", "", || {
-            "Inputs that the graph writes to share memory, and autograd does not know them for views of one tensor: \
-             no compiler takes the graph, it runs as it is. Hint: pass one of the tensors, and make the others inside."
+            "Inputs that the graph writes to share memory, and autograd does not know them for views of one tensor, or \
+             torch does not see that they overlap: no compiler takes the graph, it runs as it is. Hint: pass one of the tensors, and make the others inside."
                 .to_owned()
         });
-        of.no_compiler_takes.set(true);
         return Ok(run_as_it_is(as_it_is));
     };
     // Whoever keeps results does not look at the base.
-    let mut compiled = run_backend(backend, &call, (graph, objects), &examples, of)?;
+    let mut compiled = run_backend(backend, &call, (graph, objects), &examples)?;
     compiled.callable = shared.choosing(&base, inputs, compiled.callable, as_it_is)?;
     Ok(compiled)
 }
@@ -115,7 +111,7 @@ fn function_of(py: Python<'_>, graph: &fx_graph::Graph, objects: &[Obj]) -> PyRe
 fn run_as_it_is(function: Obj) -> Compiled {
     Compiled {
         callable: function,
-        is_graph: true,
+        gave: Gave::Nothing,
         shape_guards: Some(Vec::new()),
         aot_guards: None,
     }
@@ -147,7 +143,7 @@ fn compile_or_find(
         (Some(key), Some(folder)) => Kept::find(py, key, &folder)?,
         _ => None,
     };
-    let run = || run_backend(backend, call, graph, examples, of);
+    let run = || run_backend(backend, call, graph, examples);
     let compiled = match kept {
         Some(kept) => {
             artifacts::belongs_to_who_runs(of.code, OnDisk::Artifact(kept.key()))?;
@@ -159,7 +155,7 @@ fn compile_or_find(
         None => run()?,
     };
     if let Some(key) = again
-        && (of.has_step || !compiled.is_graph)
+        && (of.has_step || compiled.gave == Gave::Other)
         && ResultKey::serves_again(backend, examples)?
     {
         of.results.keep(py, of.context, key, &compiled);
@@ -173,7 +169,6 @@ fn run_backend(
     call: &BackendCall<'_>,
     (graph, objects): (&fx_graph::Graph, &[Obj]),
     examples: &Bound<'_, PyList>,
-    of: &Graphs<'_, '_>,
 ) -> Result<Compiled, BackendError> {
     let py = examples.py();
     let module = || match backend.capabilities().wants_context {
@@ -210,7 +205,6 @@ fn run_backend(
                  runs as it is. Hint: call it under torch.no_grad(), or write to a clone. {cause}"
             )
         });
-        of.no_compiler_takes.set(true);
         return Ok(run_as_it_is(function));
     }
     compiled
@@ -234,8 +228,6 @@ pub struct Env<'a, 'b, 'py> {
     pub result: Option<BackendResult>,
     /// whether the backend gave something else than the graph itself
     pub is_opaque: bool,
-    /// see [`Graphs::no_compiler_takes`]
-    pub no_compiler_takes: bool,
     /// whether it was told which sizes and numbers change
     pub was_told: bool,
     /// which inputs are floats that are to be constants
@@ -268,7 +260,6 @@ impl<'a, 'b, 'py> Env<'a, 'b, 'py> {
             before: None,
             result: None,
             is_opaque: false,
-            no_compiler_takes: false,
             was_told: false,
             constant_floats: Vec::new(),
             wants_constants: false,
@@ -323,13 +314,11 @@ impl OutputEnv for Env<'_, '_, '_> {
                     results: &slot.results,
                     context: self.compilation.ctx.id(),
                     has_step: self.has_step,
-                    no_compiler_takes: Cell::new(false),
                 };
                 let call =
                     || compile_with(py, self.backend, graph, objects, &examples, inputs, &of);
                 let (compiled, plan) = beside(py, &guards, call);
                 self.plan = plan;
-                self.no_compiler_takes = of.no_compiler_takes.get();
                 compiled.map(|compiled| BackendResult::of(compiled, examples))
             }
         };
@@ -341,7 +330,7 @@ impl OutputEnv for Env<'_, '_, '_> {
                 tell_torch(tracer::count(py, "stats", "unique_graphs", 1));
                 let calls = graph.call_count();
                 tell_torch(tracer::count(py, "stats", "calls_captured", calls));
-                self.is_opaque |= !result.is_graph;
+                self.is_opaque |= result.gave == Gave::Other;
                 let (callable, shape_guards) =
                     (result.callable.clone(), result.shape_guards.clone());
                 self.result = Some(result);

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use backends::Compiled;
+use backends::{Compiled, Gave};
 use fx_graph::Graph;
 use fx_graph::ShapeGuard;
 use guards::exec::CheckProgram;
@@ -84,8 +84,8 @@ pub struct BackendResult {
     pub examples: Vec<Obj>,
     /// takes the graph's inputs
     pub callable: Obj,
-    /// whether it is the graph itself
-    pub is_graph: bool,
+    /// where that comes from
+    pub gave: Gave,
     /// what it relies on about sizes and ints; `None` where that is nothing that an input says
     pub shape_guards: Option<Vec<ShapeGuard>>,
 }
@@ -96,7 +96,7 @@ impl BackendResult {
         BackendResult {
             examples,
             callable: compiled.callable,
-            is_graph: compiled.is_graph,
+            gave: compiled.gave,
             shape_guards: compiled.shape_guards,
         }
     }

@@ -367,8 +367,7 @@ fn overlap_guard(tx: &mut Tx<'_>) -> PyResult<()> {
         return Ok(());
     }
     // AOTAutograd makes such inputs of one tensor again, each from where it begins now.
-    let to_torch = overlap::shared_to_torch(tx.py, abi, &objects)?;
-    let shares = shares.into_iter().zip(to_torch).map(|(a, b)| a || b);
+    let shares = overlap::or_shared_to_torch(tx.py, abi, &objects, shares)?;
     let shared: Vec<_> = inputs.into_iter().zip(shares).filter(|(_, s)| *s).collect();
     let mut shared = shared.into_iter().map(|(input, _)| input);
     shared.try_for_each(|(obj, source)| offset_guard(tx, &obj, source))

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use fx_graph::{Arg, FnTarget, NodeId};
-use guards::{GuardKind, IntExpr, IntLeaf, IntRelation, Source, SourceId, TensorSpec};
+use guards::{Extent, GuardKind, IntExpr, IntLeaf, IntRelation, Source, SourceId, TensorSpec};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyTuple};
 use tensor_meta::TensorMeta;
@@ -89,8 +89,9 @@ impl Tx<'_> {
     pub fn build_described(&mut self, obj: &Obj, source: SourceId, mut meta: TensorMeta) -> R<Var> {
         let b = obj.bind(self.py).clone();
         let abi = TorchAbi::get(self.py)?;
-        let is_of_unplain = !self.runs_as_is && abi.is_of_unplain(self.py, &b).unwrap_or(true);
-        if is_of_unplain {
+        let is_view_of_non_strided =
+            !self.runs_as_is && abi.is_view_of_non_strided(self.py, &b).unwrap_or(true);
+        if is_view_of_non_strided {
             return Err(Stop::brk(
                 "Unsupported tensor: a view of a nested or sparse tensor",
                 "A compiler makes a fake tensor of what is behind the view as well, which torch can't for those.",
@@ -231,7 +232,7 @@ impl Tx<'_> {
         if !spec.strided || !takes {
             return;
         }
-        let dims = self.dynamic_dims(source, &sizes, (&dynamic, &fixed));
+        let dims = self.dynamic_dims(source, (Extent::Size, &sizes), (&dynamic, &fixed));
         let backs = self.ints.backs_unbacked || !may_be_unbacked;
         let mut is_any = false;
         for dim in dims {
@@ -245,7 +246,9 @@ impl Tx<'_> {
             spec.sizes[dim] = None;
             is_any = true;
         }
-        if !is_any && !self.has_dynamic_strides(source, &strides) {
+        let unmarked = (&BTreeSet::new(), &BTreeSet::new());
+        let of_strides = (Extent::Stride, &strides[..]);
+        if !is_any && self.dynamic_dims(source, of_strides, unmarked).is_empty() {
             return;
         }
         let derived = self.derived_strides(source, &meta.shape, &strides);
